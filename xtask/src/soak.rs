@@ -26,7 +26,7 @@ pub struct Options {
     /// The first round's seed (behind the last one that was run unless given)
     #[arg(long)]
     seed: Option<u64>,
-    /// How many rounds (1000 of `orphans`, 200 of `audit`, 100 of `properties` and `screen`, 10 of `suite` and `full` unless given)
+    /// How many rounds (1000 of `orphans`, 200 of `audit`, 100 of `properties`, `screen` and `history`, 10 of `suite` and `full` unless given)
     #[arg(long)]
     rounds: Option<u64>,
     /// How many loops to keep busy beside it (2 for `suite` unless given)
@@ -40,6 +40,8 @@ enum Name {
     Orphans,
     /// A gateway killed under load: no record of an answered call is lost
     Audit,
+    /// A gateway killed, paused and restarted under load: nothing is lost, repeated or mixed up
+    History,
     /// Everything that is tried with random values, each round with other ones
     Properties,
     /// The terminal screen under random keys, 10,000 steps a round
@@ -76,6 +78,13 @@ impl Name {
                 busy: 0,
                 at_a_time: 20,
                 run: audit,
+            },
+            Self::History => Plan {
+                name: "history",
+                rounds: 100,
+                busy: 0,
+                at_a_time: 10,
+                run: history,
             },
             Self::Properties => Plan {
                 name: "properties",
@@ -174,10 +183,20 @@ fn audit(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
     status(command)
 }
 
+fn history(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "test(=lives::history::no_promise_is_broken_whatever_is_done_to_a_gateway)";
+    let mut command = cargo(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
+    command
+        .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
+        .envs(test::seeded(seed))
+        .envs(tools.variables());
+    status(command)
+}
+
 fn properties(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
     // Whoever is tried with random values is in one of these.
     let only = "package(=switchboard-wire) + binary(=decoders) \
-        + test(/^(bridge|matrix|subscriptions|http::sse|tool::acceptable|permission)::/)";
+        + test(/^(alike|bridge|matrix|subscriptions|http::sse|tool::acceptable|permission)::/)";
     let mut command = cargo(["nextest", "run", "--workspace", "-E", only]);
     status(command.envs(test::seeded(seed)).envs(tools.variables()))
 }

@@ -3,6 +3,7 @@
 use crate::{
     announcement::Announcement,
     control::ControlAccess,
+    kept::Keeping,
     limits,
     pages::{Pages, SharedPages},
     session::{
@@ -67,6 +68,8 @@ pub struct GatewayOptions {
     pub keeps_lists: bool,
     /// What is shown to a browser, if anything.
     pub pages: Option<SharedPages>,
+    /// Where sessions are kept that outlive this process, if they do.
+    pub keeping: Option<Keeping>,
 }
 
 impl Gateway {
@@ -117,6 +120,11 @@ impl Gateway {
     /// Whether what a server listed last is told while it is away.
     pub(crate) fn keeps_lists(&self) -> bool {
         self.options.keeps_lists
+    }
+
+    /// Where sessions are kept that outlive this process.
+    pub(crate) fn keeping(&self) -> Option<&Keeping> {
+        self.options.keeping.as_ref()
     }
 
     /// The version it tells clients.

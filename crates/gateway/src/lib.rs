@@ -12,6 +12,7 @@ mod control;
 mod door;
 pub mod faces;
 mod gateway;
+mod kept;
 pub mod limits;
 mod pages;
 mod session;
@@ -25,6 +26,7 @@ pub use control::{
 };
 pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Counts, Gateway, GatewayOptions};
+pub use kept::Keeping;
 pub use pages::{Page, Pages, SharedPages};
 pub use session::finder::{ToolList, ToolLists};
 pub use visitors::{Visitor, Visitors};

@@ -52,8 +52,24 @@ pub const RETRY_MS: u64 = 1000;
 pub const GREETING: usize = 64 * 1024;
 /// Bytes of what one `subscriptions/listen` asks for, which are kept while it is open.
 pub const LISTEN_FILTER: usize = 256 * 1024;
-/// Sessions at once.
+/// Sessions in memory at once. Where they are kept on disk, those that nobody uses move
+/// there when there is no room for more.
 pub const SESSIONS: usize = 10_000;
+/// Sessions of one principal that are kept on disk.
+pub const SESSIONS_KEPT: u64 = 2_000_000;
+/// Sessions that move to disk at once when there is no room for more.
+pub const SESSIONS_MOVED: usize = 512;
+/// A session that nobody has used for this long moves to disk.
+pub const SESSION_RESTS: Duration = Duration::from_secs(300);
+/// How often it is noted on disk that a session is in use, at most.
+pub const SESSION_TOUCHED: Duration = Duration::from_secs(600);
+/// How long a session is waited for that another request just brings back from disk, or
+/// that the gateway before this one still has.
+pub const SESSION_COMES: Duration = Duration::from_secs(10);
+/// How often it is looked whether it has come.
+pub const SESSION_LOOK: Duration = Duration::from_millis(5);
+/// How often a stream is looked at that a process which ends still writes.
+pub const STREAM_LOOK: Duration = Duration::from_millis(100);
 /// A session that nobody has used for this long ends.
 pub const SESSION_IDLE: Duration = Duration::from_secs(3600);
 /// Idle connections that never asked for anything and are asked to end at a time
@@ -77,6 +93,14 @@ pub const QUESTIONS: usize = 256;
 pub const STREAMS: usize = 64;
 /// Events of one stream that are kept for resumption or for a slow reader.
 pub const STREAM_EVENTS: usize = 1024;
+/// What is kept on disk of one stream: its events, what is owed on it, and its end.
+pub const STREAM_LINES: usize = STREAM_EVENTS + 2;
+/// Events of this time are written together.
+pub const EVENTS_TOGETHER: Duration = Duration::from_millis(25);
+/// Bytes of events that wait to be written; what comes on top is not kept.
+pub const EVENTS_BEHIND: usize = 16 * 1024 * 1024;
+/// How long an answer waits until it is on disk, before its client gets it anyway.
+pub const EVENT_WRITTEN: Duration = Duration::from_secs(2);
 /// Bytes of one stream, likewise. A last answer is kept even if it is larger.
 pub const STREAM_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes that may wait on an event stream that cannot be resumed.

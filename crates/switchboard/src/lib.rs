@@ -39,6 +39,8 @@ mod file_watch;
 mod flows;
 mod identity;
 mod in_use;
+#[cfg(feature = "gateway")]
+mod kept;
 pub mod library;
 pub mod limits;
 #[cfg(feature = "gateway")]

@@ -6,13 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::event_stream::EventStream;
 use crate::headers::encode_value;
 use crate::modern::{MODERN, initialize_params, with_meta};
 use crate::program::DEADLINE;
@@ -83,84 +83,6 @@ impl Reply {
         self.messages()
             .pop()
             .unwrap_or_else(|| panic!("no message in {self:?}"))
-    }
-}
-
-/// A response whose body is read event by event; dropping it disconnects.
-#[derive(Debug)]
-pub struct EventStream {
-    /// The status.
-    pub status: StatusCode,
-    /// The headers.
-    pub headers: HeaderMap,
-    body: Incoming,
-    decoder: Decoder,
-    deadline: Duration,
-    _connection: SendRequest<Full<Bytes>>,
-}
-
-impl EventStream {
-    /// The next event or comment; `None` when the stream ends.
-    ///
-    /// # Panics
-    /// At the deadline.
-    pub async fn next(&mut self) -> Option<Event> {
-        let limit = self.deadline;
-        match tokio::time::timeout(limit, self.read()).await {
-            Ok(event) => event,
-            Err(_) => panic!("no event within {limit:?}"),
-        }
-    }
-
-    /// The next event, or `None` when none comes in time or the stream ends.
-    pub async fn next_within(&mut self, limit: Duration) -> Option<Event> {
-        tokio::time::timeout(limit, self.read())
-            .await
-            .ok()
-            .flatten()
-    }
-
-    /// The next event with data, as JSON; `None` when the stream ends.
-    ///
-    /// # Panics
-    /// At the deadline, and when the data is not JSON.
-    pub async fn message(&mut self) -> Option<Value> {
-        loop {
-            let event = self.next().await?;
-            if event.data.as_ref().is_some_and(|data| !data.is_empty()) {
-                return Some(event.json());
-            }
-        }
-    }
-
-    /// Whether the body is an event stream at all.
-    pub fn is_events(&self) -> bool {
-        let kind = self.headers.get("content-type");
-        kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
-    }
-
-    /// The whole body of an answer that is no event stream.
-    ///
-    /// # Panics
-    /// At the deadline and when the connection fails.
-    pub async fn body(self) -> Bytes {
-        match tokio::time::timeout(self.deadline, self.body.collect()).await {
-            Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(error)) => panic!("the body broke off: {error}"),
-            Err(_) => panic!("no whole body within {:?}", self.deadline),
-        }
-    }
-
-    async fn read(&mut self) -> Option<Event> {
-        loop {
-            if let Some(event) = self.decoder.next_event() {
-                return Some(event);
-            }
-            let frame = self.body.frame().await?.ok()?;
-            if let Some(data) = frame.data_ref() {
-                self.decoder.push(data);
-            }
-        }
     }
 }
 
@@ -283,29 +205,29 @@ impl HttpClient {
         extra: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> EventStream {
-        let request = self
-            .build(method, extra, body.into())
-            .expect("a valid request");
-        let authority = self.authority.clone();
-        let open = async move {
-            let mut connection = dial(&authority).await?;
-            let response = connection.send_request(request).await?;
-            anyhow::Ok((response, connection))
-        };
-        let (response, connection) = match tokio::time::timeout(self.deadline, open).await {
-            Ok(Ok(done)) => done,
+        let limit = self.deadline;
+        match tokio::time::timeout(limit, self.try_open(method, extra, body)).await {
+            Ok(Ok(stream)) => stream,
             Ok(Err(error)) => panic!("no response: {error}"),
-            Err(_) => panic!("no response within {:?}", self.deadline),
-        };
-        let (parts, body) = response.into_parts();
-        EventStream {
-            status: parts.status,
-            headers: parts.headers,
-            body,
-            decoder: Decoder::default(),
-            deadline: self.deadline,
-            _connection: connection,
+            Err(_) => panic!("no response within {limit:?}"),
         }
+    }
+
+    /// The same, and gives the error instead of panicking.
+    ///
+    /// # Errors
+    /// What the connection suffered from before the head of the response.
+    pub async fn try_open(
+        &mut self,
+        method: Method,
+        extra: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> anyhow::Result<EventStream> {
+        let request = self.build(method, extra, body.into())?;
+        let mut connection = dial(&self.authority).await?;
+        let response = connection.send_request(request).await?;
+        let (parts, body) = response.into_parts();
+        Ok(EventStream::new(parts, body, connection, self.deadline))
     }
 
     /// POSTs these bytes.

@@ -24,7 +24,9 @@
 pub mod browser;
 mod channel;
 pub mod corpus;
+mod event_stream;
 pub mod headers;
+pub mod history;
 mod http_client;
 mod http_server;
 pub mod json;
@@ -40,7 +42,8 @@ pub mod tour;
 pub mod world;
 
 pub use channel::{Channel, Order, dial_ws};
-pub use http_client::{EventStream, HttpClient, Reply, modern_headers, raw_exchange};
+pub use event_stream::EventStream;
+pub use http_client::{HttpClient, Reply, modern_headers, raw_exchange};
 pub use http_server::{Heard, HttpServer, Said};
 pub use modern::{LEGACY, MODERN, capabilities, initialize_params, with_meta};
 pub use program::{DEADLINE, LATE, Launch, Program, bin};

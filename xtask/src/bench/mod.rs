@@ -93,7 +93,7 @@ impl Options {
             Section::Watching => (&[200], &[1, 16]),
             Section::Others => (&[200, 10 << 10], &[1, 16]),
             Section::Alone if self.quick => (&[200, 10 << 10], &[1, 16]),
-            Section::Alone => (&[200, 10 << 10, 1 << 20], &[1, 16, 256]),
+            _ => (&[200, 10 << 10, 1 << 20], &[1, 16, 256]),
         };
         let clients = or(&self.clients, clients);
         let cell = |bytes| {
@@ -110,9 +110,9 @@ impl Options {
             return self.subjects.clone();
         }
         match self.section() {
-            Section::Alone => Subject::ALONE.to_vec(),
             Section::Others => Subject::AMONG_OTHERS.to_vec(),
             Section::Watching => Subject::WATCHING.to_vec(),
+            _ => Subject::ALONE.to_vec(),
         }
     }
 

@@ -21,6 +21,7 @@ mod config;
 mod faults;
 mod gateway;
 mod inbox;
+mod lives;
 mod screens;
 mod signing_in;
 mod traffic;

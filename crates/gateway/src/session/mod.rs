@@ -13,7 +13,7 @@ mod older;
 pub(crate) mod parked;
 mod patience;
 mod rewrite;
-mod seal;
+pub(crate) mod seal;
 mod showing;
 pub(crate) mod steps;
 pub(crate) mod watch;

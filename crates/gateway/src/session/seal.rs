@@ -1,7 +1,8 @@
 //! State that we hand to a client and must get back unchanged: encrypted and
 //! bound to who got it for what. The key lives as long as this process, so a
 //! restart makes all of it void, which is what a restart does to the calls
-//! behind it as well.
+//! behind it as well. What is kept of a session is sealed in the same way, with
+//! a key that only whoever knows the session's id can have.
 
 use aws_lc_rs::{
     aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
@@ -74,28 +75,44 @@ impl Seal {
         Self(LessSafeKey::new(key))
     }
 
+    /// The key that follows from something that only those know who may open.
+    pub(crate) fn of(secret: &[u8]) -> Self {
+        let key = digest::digest(&digest::SHA256, secret);
+        let key = UnboundKey::new(&AES_256_GCM, key.as_ref()).expect("a digest has that length");
+        Self(LessSafeKey::new(key))
+    }
+
     /// Closes `content`; only the same binding opens it.
     pub(crate) fn close(&self, content: &[u8], binding: &Binding) -> String {
+        URL_SAFE_NO_PAD.encode(self.close_bytes(content, &binding.0))
+    }
+
+    /// The same as bytes, bound to a name.
+    pub(crate) fn close_bytes(&self, content: &[u8], binding: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE_LEN] =
             random::bytes().expect("the operating system gives random bytes");
         let mut sealed = content.to_vec();
-        let bound = Aad::from(&binding.0);
+        let bound = Aad::from(binding);
         self.0
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), bound, &mut sealed)
             .expect("a short text can be sealed");
         let mut out = nonce.to_vec();
         out.extend(sealed);
-        URL_SAFE_NO_PAD.encode(out)
+        out
     }
 
     /// Opens what [`close`](Self::close) closed; `None` if anything about it is not as it was.
     pub(crate) fn open(&self, text: &str, binding: &Binding) -> Option<Vec<u8>> {
-        let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        self.open_bytes(URL_SAFE_NO_PAD.decode(text).ok()?, &binding.0)
+    }
+
+    /// The same of bytes.
+    pub(crate) fn open_bytes(&self, mut bytes: Vec<u8>, binding: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = bytes.split_at_mut_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
         let content = self
             .0
-            .open_in_place(nonce, Aad::from(&binding.0), sealed)
+            .open_in_place(nonce, Aad::from(binding), sealed)
             .ok()?;
         Some(content.to_vec())
     }

@@ -8,6 +8,7 @@ use crate::{
     api::{Api, Client, Frames, May},
     console,
     control::GatewayControl,
+    kept::keeping,
     listen::{self, Doors, ListenError, Open},
     pools::Pools,
     required,
@@ -22,7 +23,9 @@ use std::{
     sync::Arc,
 };
 use switchboard_agent::Caller;
-use switchboard_gateway::{ControlAccess, Gateway, GatewayOptions, ToolLists, Visitors, faces};
+use switchboard_gateway::{
+    ControlAccess, Gateway, GatewayOptions, Keeping, ToolLists, Visitors, faces,
+};
 use switchboard_host::desk::AskAt;
 use switchboard_transport::in_process::End;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -81,7 +84,7 @@ impl Fronted {
     pub async fn stdio(self, stop: CancellationToken) -> io::Result<()> {
         let watching = self.watching(false)?;
         let serve = faces::stdio::serve(
-            self.face(None, Visitors::default(), Arc::default()),
+            self.face(None, Visitors::default(), Arc::default(), None),
             stop.clone(),
         );
         let served = Box::pin(self.governed.while_following(serve, None, stop)).await;
@@ -98,7 +101,7 @@ impl Fronted {
     ) -> io::Result<()> {
         let watching = self.watching(false)?;
         let serve = faces::stdio::serve_streams(
-            self.face(None, Visitors::default(), Arc::default()),
+            self.face(None, Visitors::default(), Arc::default(), None),
             read,
             write,
             stop.clone(),
@@ -117,7 +120,7 @@ impl Fronted {
     ) -> io::Result<()> {
         let watching = self.watching(false)?;
         let (face, single) = (
-            self.face(None, Visitors::default(), Arc::default()),
+            self.face(None, Visitors::default(), Arc::default(), None),
             self.show.single.clone(),
         );
         let stopped = stop.clone();
@@ -149,7 +152,16 @@ impl Fronted {
             .iter()
             .any(|name| variables.get(name).is_some_and(|value| !value.is_empty()));
         findable.api.out.say(self.governed.inbox(), has_display);
-        let face = self.face(Some(control), visitors, findable.api.frames.clone());
+        let keeping = match self.show.hidden {
+            true => None,
+            false => keeping(self.governed.options()),
+        };
+        let face = self.face(
+            Some(control),
+            visitors,
+            findable.api.frames.clone(),
+            keeping,
+        );
         let bearer = findable.control.token.clone();
         let (token, principal) = (doors.token.clone(), doors.principal.clone());
         // Somebody can look at what waits from now on.
@@ -189,6 +201,7 @@ impl Fronted {
         control: Option<ControlAccess>,
         visitors: Visitors,
         frames: Arc<Frames>,
+        keeping: Option<Keeping>,
     ) -> Arc<Gateway> {
         let options = GatewayOptions {
             version: VERSION.to_owned(),
@@ -199,6 +212,7 @@ impl Fronted {
             tools: self.show.tools.clone(),
             visitors,
             pages: console::pages(self.governed.options(), frames),
+            keeping,
             ..GatewayOptions::default()
         };
         Gateway::new(self.governed.host().clone(), options)

@@ -2,7 +2,8 @@
 //! era a session with a stream of its own.
 
 use super::{Channel, Order};
-use crate::http_client::{EventStream, HttpClient, modern_headers};
+use crate::event_stream::EventStream;
+use crate::http_client::{HttpClient, modern_headers};
 use http::Method;
 use serde_json::Value;
 use std::collections::HashMap;

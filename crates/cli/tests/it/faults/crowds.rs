@@ -255,6 +255,8 @@ async fn one_principal_cannot_start_processes_without_end() {
 async fn too_many_sessions_are_called_that() {
     raise();
     let stage = World::with(&servers([("system", json!({"type": "builtin"}))]));
+    // Where nothing can be kept there are as many as memory has room for.
+    stage.write("home/.local/state/switchboard/sessions", "in the way");
     let gateway = stage.gateway().await;
     let url = format!("{}/mcp/system", gateway.url().await);
     let alice = format!("Bearer {}", stage.token("tokens/default"));

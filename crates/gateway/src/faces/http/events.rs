@@ -3,6 +3,7 @@
 
 use super::event_stream::MESSAGE;
 use crate::{
+    kept::{Recorder, Stored},
     limits,
     session::{Outlet, Weight},
 };
@@ -44,6 +45,10 @@ struct State {
     /// Since when nobody reads, where somebody has.
     left: Option<Instant>,
     finished: Option<Instant>,
+    /// What writes its events down, where they are kept.
+    recorder: Option<Arc<Recorder>>,
+    /// An event from this number on is being written down, and nobody sees it before.
+    held_back: Option<u64>,
 }
 
 struct Event {
@@ -54,8 +59,14 @@ struct Event {
 
 impl EventLog {
     pub(super) fn new(number: u64, share: Share) -> Arc<Self> {
+        Self::starting(number, 1, share)
+    }
+
+    /// One whose events are numbered from `next` on.
+    pub(super) fn starting(number: u64, next: u64, share: Share) -> Arc<Self> {
         let state = State {
-            next: 1,
+            next,
+            sent: next,
             ..State::default()
         };
         Arc::new(Self {
@@ -64,6 +75,74 @@ impl EventLog {
             state: Mutex::new(state),
             waker: AtomicWaker::new(),
         })
+    }
+
+    /// One that another process has written, as far as it came. Events that are added
+    /// are numbered from `next` on.
+    pub(super) fn restored(number: u64, next: u64, share: Share, stored: Stored) -> Arc<Self> {
+        let log = Self::starting(number, next, share);
+        log.take_over(stored, 0);
+        log
+    }
+
+    /// Adds what another process has written behind event `after`; the last of it.
+    pub(super) fn take_over(&self, stored: Stored, after: u64) -> u64 {
+        let mut state = self.state.lock();
+        let mut last = after;
+        for (number, text) in stored.events {
+            if number > after {
+                let payload = self.share.queue(Payload::from(text));
+                state.bytes += payload.len();
+                let weight = Weight::Reply;
+                state.events.push_back(Event {
+                    number,
+                    payload,
+                    weight,
+                });
+                last = last.max(number);
+            }
+        }
+        if stored.is_whole {
+            state.finished.get_or_insert_with(Instant::now);
+        }
+        drop(state);
+        self.waker.wake();
+        last
+    }
+
+    /// From now on its events are written down, and those that it has.
+    pub(super) fn record(&self, recorder: &Arc<Recorder>) {
+        let mut state = self.state.lock();
+        let is_over = state.finished.is_some();
+        let last = state.events.back().map(|event| event.number);
+        for event in &state.events {
+            let text = text_of(&event.payload);
+            if is_over && Some(event.number) == last {
+                recorder.last(self.number, event.number, text);
+            } else {
+                recorder.event(self.number, event.number, text);
+            }
+        }
+        state.recorder = Some(recorder.clone());
+    }
+
+    /// Sends the answer. Where events are kept, it is on disk before anybody sees it.
+    pub(super) async fn send_last(&self, payload: Payload) {
+        let recorder = self.state.lock().recorder.clone();
+        let Some(recorder) = recorder else {
+            return self.send(payload, Weight::Reply);
+        };
+        {
+            let mut state = self.state.lock();
+            let number = state.next;
+            state.held_back = Some(number);
+            recorder.last(self.number, number, text_of(&payload));
+            state.recorder = None;
+        }
+        self.send(payload, Weight::Reply);
+        recorder.written().await;
+        self.state.lock().held_back = None;
+        self.waker.wake();
     }
 
     /// Its number within the session.
@@ -157,6 +236,9 @@ impl Outlet for EventLog {
         let number = state.next;
         state.next += 1;
         state.bytes += payload.len();
+        if let Some(recorder) = &state.recorder {
+            recorder.event(self.number, number, text_of(&payload));
+        }
         state.events.push_back(Event {
             number,
             payload,
@@ -230,6 +312,11 @@ impl State {
     }
 }
 
+/// A message as it is written down.
+fn text_of(payload: &Payload) -> String {
+    String::from_utf8_lossy(&payload.clone().into_bytes()).into_owned()
+}
+
 /// The body of one response that reads a log.
 pub(super) struct Reader {
     log: Arc<EventLog>,
@@ -262,7 +349,9 @@ impl Stream for Reader {
                 return Poll::Ready(None);
             }
             let after = this.after;
-            if let Some(event) = state.events.iter().find(|event| event.number > after) {
+            let until = state.held_back.unwrap_or(u64::MAX);
+            let next = |event: &&Event| event.number > after && event.number < until;
+            if let Some(event) = state.events.iter().find(next) {
                 let (number, payload) = (event.number, event.payload.clone());
                 state.sent = state.sent.max(number + 1);
                 this.after = number;
@@ -271,7 +360,7 @@ impl Stream for Reader {
                     encode_event(Some(&id), Some(MESSAGE), payload).into_bytes()
                 )));
             }
-            if state.finished.is_none() {
+            if state.finished.is_none() || state.held_back.is_some() {
                 return Poll::Pending;
             }
             state.forget_large();

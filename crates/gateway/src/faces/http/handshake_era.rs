@@ -4,10 +4,12 @@
 use super::{
     Face,
     accept::{Accepts, not_acceptable},
+    adopt,
     body::Body,
-    event_stream::{self, ALIVE, one_event},
+    event_stream::{self, ALIVE},
     events::{EventLog, parse_event_id},
-    read::{Post, id_of},
+    opening,
+    read::Post,
     reply,
     sessions::Held,
     spool,
@@ -15,14 +17,14 @@ use super::{
 use crate::{
     admission::Admission,
     limits,
-    session::{Outlet, Weight, legacy::Session},
+    session::{Outlet, Weight},
 };
 use futures_util::StreamExt;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use smallvec::SmallVec;
 use std::{pin::Pin, sync::Arc};
-use switchboard_host::{CallError, Scope};
+use switchboard_host::{CallError, Full, Scope};
 use switchboard_tasks as tasks;
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, code,
@@ -48,9 +50,13 @@ pub(super) fn post(
 ) -> impl Future<Output = Response<Body>> + Send {
     async move {
         if message.method() == Method::Initialize && message.kind() == Kind::Request {
-            return Box::pin(initialize(post, message)).await;
+            return Box::pin(opening::initialize(post, message)).await;
         }
         let held = match find(&post.face, &post.scope, &post.admission, &post.headers) {
+            Err(Refusal::Unknown) => Box::pin(find_kept(&post)).await,
+            found => found,
+        };
+        let held = match held {
             Ok(held) => held,
             Err(refusal) => return refusal.response(message.id().as_ref()),
         };
@@ -59,9 +65,14 @@ pub(super) fn post(
                 let log = held.log();
                 let (session, outlet) = (held.session.clone(), outlet(post.accepts, &held, &log));
                 let owed = message.id().into_iter().collect();
+                let changes = changes_what_is_kept(message.method());
                 let admitted = session.admit(message, params, post.trace());
-                let running: Running =
-                    Box::pin(async move { session.request(admitted, outlet).await });
+                let running: Running = match changes {
+                    false => Box::pin(async move { session.request(admitted, outlet).await }),
+                    true => noted(held.clone(), async move {
+                        session.request(admitted, outlet).await
+                    }),
+                };
                 answer(post, &held, log, owed, running).await
             }
             Kind::Notification => {
@@ -76,6 +87,45 @@ pub(super) fn post(
     }
 }
 
+/// The same of one that this process does not have.
+async fn find_kept(post: &Post) -> Result<Arc<Held>, Refusal> {
+    kept(&post.face, &post.scope, &post.admission, &post.headers).await
+}
+
+async fn kept(
+    face: &Face,
+    scope: &Scope,
+    admission: &Admission,
+    headers: &HeaderMap,
+) -> Result<Arc<Held>, Refusal> {
+    let id = headers.get(&SESSION).and_then(|id| id.to_str().ok());
+    adopt::adopt(face, scope, admission, id.ok_or(Refusal::Unknown)?).await?;
+    find(face, scope, admission, headers)
+}
+
+/// Whether what is kept of a session is another one afterwards.
+fn changes_what_is_kept(method: Method) -> bool {
+    matches!(
+        method,
+        Method::SetLevel | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe
+    )
+}
+
+/// The answer to what changes a session is given when the change is on disk.
+fn noted(
+    held: Arc<Held>,
+    asked: impl Future<Output = Option<Payload>> + Send + 'static,
+) -> Running {
+    Box::pin(async move {
+        let answer = asked.await;
+        if let Some(on_disk) = &held.on_disk {
+            let (level, subscriptions) = held.session.wanted();
+            on_disk.hold.wants(level, subscriptions).await;
+        }
+        answer
+    })
+}
+
 /// Several messages at once, where the session's revision has that.
 pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -> Response<Body> {
     let refuse = |text: &str| {
@@ -86,6 +136,10 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
         )
     };
     let held = match find(&post.face, &post.scope, &post.admission, &post.headers) {
+        Err(Refusal::Unknown) => find_kept(&post).await,
+        found => found,
+    };
+    let held = match held {
         Ok(held) => held,
         Err(Refusal::NoSession) => return refuse("batches are not part of this protocol revision"),
         Err(refusal) => return refusal.response(None),
@@ -103,7 +157,10 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
     let log = held.log();
     let (session, outlet) = (held.session.clone(), outlet(post.accepts, &held, &log));
     let owed = batch.iter().flatten().filter_map(Message::id).collect();
-    let running: Running = Box::pin(async move { session.batch(batch, outlet).await });
+    let running = noted(
+        held.clone(),
+        async move { session.batch(batch, outlet).await },
+    );
     answer(post, &held, log, owed, running).await
 }
 
@@ -196,7 +253,7 @@ async fn answer(
             () = tokio::time::sleep(limits::PLAIN_ANSWER) => {}
         },
     }
-    held.keep(&log);
+    held.keep_owing(&log, &owed).await;
     if let Some(future) = running.take() {
         answer_later(&face, &log, admission.clone(), owed, future);
     }
@@ -221,7 +278,7 @@ fn answer_later(
     let answering = async move {
         tokio::select! {
             payload = future => if let Some(payload) = payload {
-                log.send(payload, Weight::Reply);
+                log.send_last(payload).await;
             },
             // Nothing is done any more for a client that may not come in.
             _ = admission.withdrawn() => {}
@@ -282,65 +339,8 @@ impl Drop for KeepsRunning {
     }
 }
 
-async fn initialize(post: Post, message: Message) -> Response<Body> {
-    // Before anything is started for it.
-    let several = post.face.has_several_principals();
-    let place = match post.face.held.take(post.admission.principal(), several) {
-        Ok(place) => place,
-        Err(full) => return reply::full(&full, Some(&id_of(&message))),
-    };
-    let general = EventLog::new(0, post.admission.share().clone());
-    let opened = Session::open(
-        post.face.gateway.clone(),
-        post.scope.clone(),
-        &post.admission,
-        &message,
-        general.clone(),
-        false,
-        post.face.announcement(),
-    );
-    match opened.await {
-        Ok((session, payload)) => {
-            let held = Held::new(
-                session.clone(),
-                general,
-                post.admission.clone(),
-                path_of(&post.scope).to_owned(),
-                place,
-            );
-            let log = held.log();
-            let as_events = post.accepts == Accepts::Events;
-            if as_events {
-                held.keep(&log);
-            }
-            let id = post.face.sessions.add(held);
-            let Ok(id) = HeaderValue::try_from(id) else {
-                session.close();
-                return reply::broke_off(None);
-            };
-            let mut response = if as_events {
-                log.send(payload, Weight::Reply);
-                log.finish();
-                let prime = session.client().revision.has_priming_events();
-                events(&log, None, prime, post.admission)
-            } else {
-                reply::json(StatusCode::OK, payload)
-            };
-            response.headers_mut().insert(SESSION, id);
-            response
-        }
-        Err(fault) => {
-            let error = fault.to_error().response(Some(&id_of(&message)));
-            match post.accepts {
-                Accepts::Events => one_event(error),
-                Accepts::Either | Accepts::Json => reply::json(StatusCode::OK, error),
-            }
-        }
-    }
-}
-
 /// The stream for what belongs to no request, or one that is to be resumed.
-pub(super) fn get(
+pub(super) async fn get(
     face: &Face,
     scope: &Scope,
     admission: Admission,
@@ -354,13 +354,28 @@ pub(super) fn get(
         return not_acceptable("text/event-stream");
     }
     let held = match find(face, scope, &admission, headers) {
+        Err(Refusal::Unknown) => kept(face, scope, &admission, headers).await,
+        found => found,
+    };
+    let held = match held {
         Ok(held) => held,
         Err(refusal) => return refusal.response(None),
     };
     let last = headers
         .get(&LAST_EVENT)
         .and_then(|value| parse_event_id(value.to_str().ok()?));
-    match last.and_then(|(stream, number)| Some((held.stream(stream)?, number))) {
+    let resumed = match last {
+        Some((stream, number)) => {
+            let here = held.stream(stream);
+            let log = match here {
+                None => held.earlier(stream).await,
+                here => here,
+            };
+            log.map(|log| (log, number))
+        }
+        None => None,
+    };
+    match resumed {
         Some((log, number)) => events(&log, Some(number), false, admission),
         None => events(
             &held.general,
@@ -372,10 +387,10 @@ pub(super) fn get(
 }
 
 /// Ends a session.
-pub(super) fn delete(
+pub(super) async fn delete(
     face: &Face,
     scope: &Scope,
-    principal: &str,
+    admission: &Admission,
     request: &Request<Incoming>,
 ) -> Response<Body> {
     let Some(id) = request
@@ -385,22 +400,40 @@ pub(super) fn delete(
     else {
         return reply::method_not_allowed();
     };
-    match face.sessions.remove(id, principal, path_of(scope)) {
-        true => reply::status(StatusCode::OK),
-        false => reply::session_not_found(None),
+    let here = face.sessions.get(id, admission.principal(), path_of(scope));
+    let held = match here {
+        Some(held) => Ok(held),
+        None => adopt::adopt(face, scope, admission, id).await,
+    };
+    match held {
+        Ok(held) => {
+            face.sessions.remove(id, &held).await;
+            reply::status(StatusCode::OK)
+        }
+        Err(refusal) => refusal.response(None),
     }
 }
 
-enum Refusal {
+/// Why a session is not given.
+pub(super) enum Refusal {
+    /// None is named.
     NoSession,
+    /// There is none of this id.
     Unknown,
+    /// A revision that nobody knows.
     Version,
+    /// It may be there; that cannot be found out at this moment.
+    NotNow,
+    /// There is no room for it.
+    Full(Full),
 }
 
 impl Refusal {
     fn response(&self, id: Option<&Id>) -> Response<Body> {
         let text = match self {
             Self::Unknown => return reply::session_not_found(id),
+            Self::NotNow => return reply::not_now(id),
+            Self::Full(full) => return reply::full(full, id),
             Self::NoSession => "Mcp-Session-Id is missing; send initialize first",
             Self::Version => "MCP-Protocol-Version names no revision that is known here",
         };
@@ -433,7 +466,7 @@ fn find(
 }
 
 /// What distinguishes the addresses that a session can belong to.
-fn path_of(scope: &Scope) -> &str {
+pub(super) fn path_of(scope: &Scope) -> &str {
     match scope {
         Scope::All => "",
         Scope::One(server) => server.name(),
@@ -441,7 +474,7 @@ fn path_of(scope: &Scope) -> &str {
 }
 
 /// A log as a stream, for as long as its reader may read it.
-fn events(
+pub(super) fn events(
     log: &Arc<EventLog>,
     last: Option<u64>,
     prime: bool,

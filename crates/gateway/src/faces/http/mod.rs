@@ -3,6 +3,7 @@
 //! HTTP+SSE (`/sse`) and WebSocket (`/ws`); and the plain dialect (`/plain/…`).
 
 mod accept;
+mod adopt;
 mod api;
 mod attach;
 mod body;
@@ -16,10 +17,12 @@ mod files;
 mod handshake_era;
 mod lingering;
 mod mailbox;
+mod opening;
 mod plain;
 mod read;
 mod reply;
 mod request;
+mod resting;
 mod routes;
 mod sessions;
 mod spool;
@@ -96,6 +99,9 @@ pub async fn serve_routes(
     drop(listener);
     face.tasks.close();
     face.sessions.hush();
+    if let Some(keeping) = face.gateway.keeping() {
+        keeping.leave().await;
+    }
     let _ = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
     for task in upkeep {
         task.abort();

@@ -102,6 +102,17 @@ pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
     response
 }
 
+/// A session that may be there and cannot be had at this moment. Never 404: its client
+/// would throw it away.
+pub(super) fn not_now(id: Option<&Id>) -> Response<Body> {
+    let text = "this session cannot be brought back just now; try again";
+    let fault = ErrorObject::new(code::INTERNAL, text);
+    let mut response = error(StatusCode::SERVICE_UNAVAILABLE, &fault, id);
+    let again = HeaderValue::from_static("1");
+    response.headers_mut().insert(header::RETRY_AFTER, again);
+    response
+}
+
 /// There are too many of something; which, and whose limit it is, is said.
 pub(super) fn full(full: &Full, id: Option<&Id>) -> Response<Body> {
     let fault = ErrorObject::new(code::INTERNAL, full.to_string());

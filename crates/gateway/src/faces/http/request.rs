@@ -270,9 +270,9 @@ async fn other(
     };
     match endpoint {
         Endpoint::Mcp if request.method() == Verb::DELETE => {
-            handshake_era::delete(face, &scope, admission.principal(), &request)
+            handshake_era::delete(face, &scope, &admission, &request).await
         }
-        Endpoint::Mcp => handshake_era::get(face, &scope, admission, &request),
+        Endpoint::Mcp => handshake_era::get(face, &scope, admission, &request).await,
         Endpoint::Sse => sse::open(face, scope, admission, &request),
         Endpoint::Messages => sse::post(face, &admission, request).await,
         Endpoint::Ws => ws::upgrade(open, scope, admission, request),

@@ -1,10 +1,15 @@
 //! The legacy sessions of the HTTP face.
 
 use super::{Face, events::EventLog};
-use crate::{admission::Admission, limits, session::legacy::Session};
+use crate::{
+    admission::Admission,
+    kept::{Hold, Recorder},
+    limits,
+    session::legacy::Session,
+};
 use parking_lot::{Mutex, RwLock};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -13,11 +18,38 @@ use std::{
 };
 use switchboard_host::Place;
 use switchboard_local::random;
+use switchboard_tasks as tasks;
+use switchboard_wire::Id;
 
 /// All sessions, by id.
 #[derive(Default)]
 pub(super) struct Sessions {
-    by_id: RwLock<HashMap<String, Arc<Held>>>,
+    pub(super) by_id: RwLock<HashMap<String, Arc<Held>>>,
+    /// Those that are just brought back from disk.
+    pub(super) coming: Mutex<HashSet<String>>,
+}
+
+/// What is kept of a session on disk.
+pub(super) struct OnDisk {
+    pub hold: Arc<Hold>,
+    recorder: Arc<Recorder>,
+    /// When it was last noted there that it is in use.
+    touched: Mutex<Instant>,
+}
+
+impl OnDisk {
+    pub(super) fn new(hold: Arc<Hold>) -> Self {
+        Self {
+            recorder: hold.recorder(),
+            hold,
+            touched: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// What writes its events down.
+    pub(super) fn recorder(&self) -> &Arc<Recorder> {
+        &self.recorder
+    }
 }
 
 /// A session with its event streams.
@@ -25,11 +57,13 @@ pub(super) struct Held {
     pub session: Arc<Session>,
     /// The stream for what belongs to no request.
     pub general: Arc<EventLog>,
-    admission: Admission,
+    pub(super) admission: Admission,
     path: String,
-    streams: Mutex<BTreeMap<u64, Arc<EventLog>>>,
+    pub(super) streams: Mutex<BTreeMap<u64, Arc<EventLog>>>,
     next: AtomicU64,
-    used: Mutex<Instant>,
+    pub(super) used: Mutex<Instant>,
+    /// Where it outlives this process.
+    pub(super) on_disk: Option<OnDisk>,
     /// Its place among the sessions of its principal.
     _place: Place,
 }
@@ -41,6 +75,7 @@ impl Held {
         admission: Admission,
         path: String,
         place: Place,
+        (on_disk, numbered_from): (Option<OnDisk>, u64),
     ) -> Self {
         // Looked after from now on, so that it ends with its token.
         let _ = admission.is_revoked();
@@ -54,8 +89,9 @@ impl Held {
             admission,
             path,
             streams,
-            next: AtomicU64::new(1),
+            next: AtomicU64::new(numbered_from + 1),
             used: Mutex::new(Instant::now()),
+            on_disk,
             _place: place,
         }
     }
@@ -64,6 +100,19 @@ impl Held {
     pub(super) fn log(&self) -> Arc<EventLog> {
         let share = self.admission.share().clone();
         EventLog::new(self.next.fetch_add(1, Ordering::Relaxed), share)
+    }
+
+    /// The same, also after the end of this process, which owes the answers to these
+    /// requests on it. That is on disk before anybody is told of the log.
+    pub(super) async fn keep_owing(&self, log: &Arc<EventLog>, owed: &[Id]) {
+        self.keep(log);
+        if let Some(on_disk) = &self.on_disk {
+            let token = |id: &Id| String::from_utf8_lossy(id.token()).into_owned();
+            let owed = owed.iter().map(token).collect();
+            on_disk.recorder.opens(log.number(), owed);
+            log.record(&on_disk.recorder);
+            on_disk.recorder.written().await;
+        }
     }
 
     /// Keeps a log so that it can be resumed. The oldest finished one gives way,
@@ -90,11 +139,11 @@ impl Held {
 }
 
 impl Sessions {
-    /// Adds a session and returns its id.
-    pub(super) fn add(&self, held: Held) -> String {
-        let id = random_id();
-        self.by_id.write().insert(id.clone(), Arc::new(held));
-        id
+    /// Adds a session under its id.
+    pub(super) fn add(&self, id: String, held: Held) -> Arc<Held> {
+        let held = Arc::new(held);
+        self.by_id.write().insert(id, held.clone());
+        held
     }
 
     /// The session of this id, if it is this principal's and was opened at this path.
@@ -107,16 +156,14 @@ impl Sessions {
         Some(held)
     }
 
-    /// Ends a session of this principal's, and what it has in flight: nobody can
-    /// come back for the answers.
-    pub(super) fn remove(&self, id: &str, principal: &str, path: &str) -> bool {
-        let Some(held) = self.get(id, principal, path) else {
-            return false;
-        };
+    /// Ends a session, and what it has in flight: nobody can come back for the answers.
+    pub(super) async fn remove(&self, id: &str, held: &Held) {
         self.by_id.write().remove(id);
         held.session.give_up_all();
         held.end();
-        true
+        if let Some(on_disk) = &held.on_disk {
+            on_disk.hold.end().await;
+        }
     }
 
     /// Ends those whose token was revoked, and what they have in flight.
@@ -130,10 +177,11 @@ impl Sessions {
                 .collect();
             ids.iter().filter_map(|id| sessions.remove(id)).collect()
         };
-        for held in theirs {
+        for held in &theirs {
             held.session.give_up_all();
             held.end();
         }
+        tasks::spawn(tasks::Kind::Background, forget(theirs));
     }
 
     /// Ends the streams that belong to no request: they would never end by themselves.
@@ -150,7 +198,8 @@ impl Sessions {
         }
     }
 
-    fn sweep(&self) {
+    /// Ends those that nobody has used for long; which.
+    fn sweep(&self) -> Vec<Arc<Held>> {
         let now = Instant::now();
         let idle = |held: &Held| {
             now.duration_since(*held.used.lock()) > limits::SESSION_IDLE && !held.session.is_busy()
@@ -171,11 +220,37 @@ impl Sessions {
                     .is_none_or(|at| now.duration_since(at) < limits::STREAM_KEPT)
             });
         }
+        old
+    }
+
+    /// Those that were used since that was last noted on disk, where that is long ago.
+    fn used_unnoted(&self) -> Vec<Arc<Hold>> {
+        let sessions = self.by_id.read();
+        let used = sessions.values().filter_map(|held| {
+            let on_disk = held.on_disk.as_ref()?;
+            let (used, mut touched) = (*held.used.lock(), on_disk.touched.lock());
+            let is_due = used > *touched && touched.elapsed() > limits::SESSION_TOUCHED;
+            is_due.then(|| {
+                *touched = Instant::now();
+                on_disk.hold.clone()
+            })
+        });
+        used.collect()
+    }
+}
+
+/// These have ended, and nobody is to bring them back.
+async fn forget(ended: Vec<Arc<Held>>) {
+    for held in ended {
+        if let Some(on_disk) = &held.on_disk {
+            on_disk.hold.end().await;
+        }
     }
 }
 
 impl Held {
-    fn end(&self) {
+    /// Ends what it has in this process.
+    pub(super) fn end(&self) {
         self.session.close();
         for log in self.streams.lock().values() {
             log.finish();
@@ -187,7 +262,13 @@ impl Held {
 pub(super) async fn sweep(face: Arc<Face>) {
     loop {
         tokio::time::sleep(limits::SESSIONS_LOOK).await;
-        face.sessions.sweep();
+        forget(face.sessions.sweep()).await;
+        if let Some(keeping) = face.gateway.keeping() {
+            face.sessions
+                .rest(limits::SESSIONS, limits::SESSION_RESTS, None);
+            keeping.touch(face.sessions.used_unnoted()).await;
+            keeping.sweep().await;
+        }
     }
 }
 

@@ -238,6 +238,7 @@ impl Session {
         };
         self.client.set_log_level(known as u8);
         self.to_client.set_level(known as u8);
+        self.wanted.lock().level = Some(known as u8);
         for server in servers {
             if let Some(connection) = server.current(&self.client) {
                 connection.set_level(self.client.id, known as u8).await?;
@@ -260,11 +261,15 @@ impl Session {
         guard.check(&self.client, &server, What::from(&named))?;
         let uri = named.text().unwrap_or_default();
         let connection = server.connection(&self.client).await?;
+        let topic = (server.name().to_string(), uri.to_owned());
         if message.method() == Method::ResourcesSubscribe {
-            connection.subscribe(&self.client, uri).await
+            connection.subscribe(&self.client, uri).await?;
+            self.wanted.lock().subscriptions.insert(topic);
         } else {
-            connection.unsubscribe(&self.client, uri).await
+            connection.unsubscribe(&self.client, uri).await?;
+            self.wanted.lock().subscriptions.remove(&topic);
         }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 //! `answer.rs`, what reaches the client besides and what it is asked in `to_client.rs`.
 
 mod answer;
+mod resumed;
 mod to_client;
 
 use super::{Outlet, hello, in_flight::InFlight, showing::Showing, told};
@@ -10,6 +11,7 @@ use crate::{admission::Admission, gateway::Gateway, limits, visitors::Visit};
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
+use resumed::Wanted;
 use std::{fmt, sync::Arc};
 use switchboard_host::{
     Admitted, CallError, Client, ClientSink, NoSink, Scope, Server,
@@ -32,6 +34,8 @@ pub(crate) struct Session {
     name: Option<String>,
     /// What it is still to be told.
     announcement: Mutex<Option<Arc<str>>>,
+    /// What its client wants to hear of.
+    wanted: Mutex<Wanted>,
     /// As long as it is there it counts as a client that is.
     _visit: Visit,
 }
@@ -51,31 +55,15 @@ impl Session {
         announcement: Option<Arc<str>>,
     ) -> Result<(Arc<Self>, Payload), CallError> {
         greets_briefly(initialize)?;
-        let principal = admission.principal().clone();
-        let viewer = Client::new(
-            principal.clone(),
-            hello::negotiate(initialize),
-            Bytes::from_static(b"{}"),
-            Arc::new(NoSink),
-        );
         let is_aggregate = matches!(scope, Scope::All);
-        let to_client = ToClient::new(general, gateway.clone(), viewer, is_aggregate);
-        let sink: Arc<dyn ClientSink> = to_client.clone();
-        let mut client = Client::new(
-            principal,
-            hello::negotiate(initialize),
-            hello::declared(initialize),
-            sink,
+        let (client, to_client) = Self::meet(
+            &gateway,
+            &scope,
+            admission,
+            initialize,
+            general,
+            own_servers,
         );
-        client = admission.admits(client);
-        client = client.at_desk(gateway.host().desk(), None);
-        // Without the message around it, which is not counted once it is kept.
-        let greeting = Bytes::copy_from_slice(initialize.body());
-        client = client.greeting(greeting.clone());
-        if own_servers {
-            client = client.exclusive(Some(greeting));
-        }
-        let client = Arc::new(client);
         if let Scope::One(server) = &scope {
             gateway
                 .host()
@@ -116,9 +104,46 @@ impl Session {
             in_flight: InFlight::default(),
             name,
             announcement: Mutex::new(announcement),
+            wanted: Mutex::default(),
         };
         session.begins();
         Ok((Arc::new(session), answer))
+    }
+
+    /// The client that greets us so, as both sides know it.
+    fn meet(
+        gateway: &Arc<Gateway>,
+        scope: &Scope,
+        admission: &Admission,
+        initialize: &Message,
+        general: Arc<dyn Outlet>,
+        own_servers: bool,
+    ) -> (Arc<Client>, Arc<ToClient>) {
+        let principal = admission.principal().clone();
+        let viewer = Client::new(
+            principal.clone(),
+            hello::negotiate(initialize),
+            Bytes::from_static(b"{}"),
+            Arc::new(NoSink),
+        );
+        let is_aggregate = matches!(scope, Scope::All);
+        let to_client = ToClient::new(general, gateway.clone(), viewer, is_aggregate);
+        let sink: Arc<dyn ClientSink> = to_client.clone();
+        let mut client = Client::new(
+            principal,
+            hello::negotiate(initialize),
+            hello::declared(initialize),
+            sink,
+        );
+        client = admission.admits(client);
+        client = client.at_desk(gateway.host().desk(), None);
+        // Without the message around it, which is not counted once it is kept.
+        let greeting = Bytes::copy_from_slice(initialize.body());
+        client = client.greeting(greeting.clone());
+        if own_servers {
+            client = client.exclusive(Some(greeting));
+        }
+        (Arc::new(client), to_client)
     }
 
     fn begins(&self) {

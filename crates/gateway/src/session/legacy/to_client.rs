@@ -36,6 +36,13 @@ pub(super) struct ToClient {
 }
 
 impl ToClient {
+    /// What a client of all servers as one is told when lists may be other ones.
+    pub(super) const LISTS: [Method; 3] = [
+        Method::ToolsListChanged,
+        Method::ResourcesListChanged,
+        Method::PromptsListChanged,
+    ];
+
     /// `general` is where things go that belong to no request.
     pub(super) fn new(
         general: Arc<dyn Outlet>,

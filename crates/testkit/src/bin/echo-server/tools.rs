@@ -93,12 +93,7 @@ async fn echo(call: &Call, arguments: &Value) -> Answer {
 async fn count(call: &Call, arguments: &Value) -> Answer {
     let now = call.world.count.fetch_add(1, Ordering::SeqCst) + 1;
     if let Some(path) = arguments["file"].as_str() {
-        let mut open = std::fs::OpenOptions::new();
-        let written = open.create(true).append(true).open(path);
-        if written
-            .and_then(|mut file| file.write_all(b"once\n"))
-            .is_err()
-        {
+        if !append(path, "once") {
             return Answer::failed("the file cannot be written");
         }
     }
@@ -112,13 +107,37 @@ async fn count(call: &Call, arguments: &Value) -> Answer {
 async fn progress(call: &Call, arguments: &Value) -> Answer {
     let steps = arguments["steps"].as_u64().unwrap_or(3);
     let interval = arguments["intervalMs"].as_u64().unwrap_or(10);
+    let marker = arguments["marker"].as_str();
+    if let (Some(marker), Some(path)) = (marker, arguments["file"].as_str())
+        && !append(path, marker)
+    {
+        return Answer::failed("the file cannot be written");
+    }
     for step in 1..=steps {
         if !wait(call, interval).await {
             return Answer::Silent;
         }
-        call.progress(step, steps);
+        match marker {
+            // Of progress only the newest need arrive; of these, all.
+            Some(marker) => {
+                let data = json!({"marker": marker, "step": step});
+                let params = json!({"level": "error", "logger": "echo", "data": data});
+                let method = "notifications/message";
+                let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+                call.out.send(message.to_string());
+            }
+            None => call.progress(step, steps),
+        }
     }
-    Answer::text(format!("{steps} steps"))
+    Answer::text(marker.map_or_else(|| format!("{steps} steps"), str::to_owned))
+}
+
+/// Adds a line to a file, at once and whole.
+fn append(path: &str, line: &str) -> bool {
+    let mut open = std::fs::OpenOptions::new();
+    let file = open.create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()))
+        .is_ok()
 }
 
 /// Waits; false (and counted) if the call was cancelled meanwhile.

@@ -394,6 +394,7 @@ fn limits(root: &Path) -> String {
     for name in [
         "wire",
         "local",
+        "ledger",
         "process",
         "transport",
         "config",

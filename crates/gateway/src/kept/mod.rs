@@ -1,0 +1,264 @@
+//! Sessions that outlive the process that opened them.
+//!
+//! A session is written when it begins, when its log level or what it listens to
+//! changes, and when it ends; never for a call. Whoever is asked for a session that it
+//! does not have looks here, and takes it over where the process that had it has died,
+//! is ending, or was itself. Where nothing can be written, sessions are as long as the
+//! process, and it is said.
+
+mod record;
+mod stream;
+
+pub(crate) use record::{Record, Secret};
+pub(crate) use stream::{Opened, Recorder, Stored};
+
+use crate::limits;
+use bytes::Bytes;
+use record::{VERSION, space_of};
+use std::{fmt, sync::Arc, time::Duration};
+use stream::Behind;
+use switchboard_ledger::{Key, Ledger, LedgerError, Lives, Revision};
+use switchboard_wire::{Message, json};
+
+/// How long a session is kept that nobody uses. Longer than one lives in memory, since
+/// that it is used is noted only now and then.
+const LIFE: Duration =
+    Duration::from_secs(limits::SESSION_IDLE.as_secs() + 2 * limits::SESSION_TOUCHED.as_secs());
+
+/// The space of processes that end and give their sessions away.
+const LEAVING: &str = "leaving";
+
+/// Where sessions are kept.
+#[derive(Clone)]
+pub struct Keeping {
+    ledger: Arc<dyn Ledger>,
+    lives: Lives,
+    behind: Arc<Behind>,
+}
+
+/// A session that is kept, as the process knows it that has it.
+pub(crate) struct Hold {
+    keeping: Keeping,
+    key: Key,
+    secret: Arc<Secret>,
+    /// What is written. Locked while it is changed, so that what is written last is
+    /// what is wanted last.
+    written: tokio::sync::Mutex<(Record, Revision)>,
+}
+
+/// What became of the attempt to have a session.
+pub(crate) enum Taken {
+    /// It is ours from now on.
+    Ours(Box<Record>, Arc<Hold>),
+    /// There is none, or none that this client could mean.
+    Unknown,
+    /// A process that lives has it.
+    Elsewhere,
+    /// Somebody else was faster, or nothing can be read just now.
+    NotNow,
+}
+
+impl Keeping {
+    /// In this ledger, shared by these processes.
+    pub fn new(ledger: Arc<dyn Ledger>, lives: Lives) -> Self {
+        let behind = Behind::new(ledger.clone());
+        Self {
+            ledger,
+            lives,
+            behind,
+        }
+    }
+
+    /// Whether a principal has as many as it may.
+    pub(crate) async fn is_full(&self, principal: &str) -> bool {
+        let count = self.ledger.count(&space_of(principal)).await;
+        count.is_ok_and(|count| count >= limits::SESSIONS_KEPT)
+    }
+
+    /// Writes a new session down. Nothing where that is impossible.
+    pub(crate) async fn begin(
+        &self,
+        id: &str,
+        principal: &str,
+        path: &str,
+        initialize: &Message,
+    ) -> Option<Arc<Hold>> {
+        let record = Record {
+            version: VERSION,
+            path: path.to_owned(),
+            greeting: greeting(initialize),
+            level: None,
+            subscriptions: Vec::new(),
+            owner: self.lives.own().id().to_owned(),
+            epoch: 0,
+        };
+        let secret = Secret::of(id);
+        let (key, sealed) = (secret.key(principal), secret.close_record(&record));
+        match self.ledger.create(&key, sealed, Some(LIFE)).await {
+            Ok(Some(revision)) => Some(self.hold(key, secret, record, revision)),
+            Ok(None) => None,
+            Err(fault) => {
+                tracing::warn!(%fault, "a session cannot be kept: it ends with this process");
+                None
+            }
+        }
+    }
+
+    /// Takes a session over that this principal has opened at this path.
+    pub(crate) async fn take(&self, id: &str, principal: &str, path: &str) -> Taken {
+        match self.try_take(id, principal, path).await {
+            Ok(taken) => taken,
+            Err(fault) => {
+                tracing::warn!(%fault, "whether there is a session cannot be looked up");
+                Taken::NotNow
+            }
+        }
+    }
+
+    async fn try_take(&self, id: &str, principal: &str, path: &str) -> Result<Taken, LedgerError> {
+        let secret = Secret::of(id);
+        let key = secret.key(principal);
+        let Some(entry) = self.ledger.read(&key).await? else {
+            return Ok(Taken::Unknown);
+        };
+        let Some(mut record) = secret.open_record(&entry.value) else {
+            return Ok(Taken::Unknown);
+        };
+        if record.path != path {
+            return Ok(Taken::Unknown);
+        }
+        if record.version > VERSION || !self.is_free(&record.owner).await? {
+            return Ok(Taken::Elsewhere);
+        }
+        self.lives.own().id().clone_into(&mut record.owner);
+        record.epoch += 1;
+        let sealed = secret.close_record(&record);
+        let set = self
+            .ledger
+            .compare_and_set(&key, entry.revision, sealed, Some(LIFE));
+        Ok(match set.await? {
+            Some(revision) => {
+                let hold = self.hold(key, secret, record.clone(), revision);
+                Taken::Ours(Box::new(record), hold)
+            }
+            None => Taken::NotNow,
+        })
+    }
+
+    /// Whether what this process has may be taken over.
+    async fn is_free(&self, owner: &str) -> Result<bool, LedgerError> {
+        if owner == self.lives.own().id() || !self.lives.is_alive(owner) {
+            return Ok(true);
+        }
+        Ok(self.ledger.read(&Key::new(LEAVING, owner)).await?.is_some())
+    }
+
+    fn hold(&self, key: Key, secret: Secret, record: Record, revision: Revision) -> Arc<Hold> {
+        Arc::new(Hold {
+            keeping: self.clone(),
+            key,
+            secret: Arc::new(secret),
+            written: tokio::sync::Mutex::new((record, revision)),
+        })
+    }
+
+    /// Notes that these are in use.
+    pub(crate) async fn touch(&self, used: Vec<Arc<Hold>>) {
+        let keys = used.iter().filter_map(|hold| {
+            let revision = hold.written.try_lock().ok()?.1;
+            Some((hold.key.clone(), revision))
+        });
+        let keys: Vec<(Key, Revision)> = keys.collect();
+        if let Err(fault) = self.ledger.renew(keys, LIFE).await {
+            tracing::warn!(%fault, "that sessions are in use could not be noted");
+        }
+    }
+
+    /// Gives all sessions away: whoever is asked for one may take it.
+    pub(crate) async fn leave(&self) {
+        let own = Key::new(LEAVING, self.lives.own().id());
+        let left = self.ledger.create(&own, Bytes::new(), Some(LIFE)).await;
+        if let Err(fault) = left {
+            tracing::warn!(%fault, "sessions could not be given away");
+        }
+        self.behind.flush().await;
+    }
+
+    /// Removes what has outlived its time.
+    pub(crate) async fn sweep(&self) {
+        while matches!(self.ledger.sweep().await, Ok(true)) {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Hold {
+    /// Writes down what its client wants to hear of.
+    pub(crate) async fn wants(&self, level: Option<u8>, subscriptions: Vec<(String, String)>) {
+        let mut written = self.written.lock().await;
+        if (written.0.level, &written.0.subscriptions) == (level, &subscriptions) {
+            return;
+        }
+        let mut record = written.0.clone();
+        (record.level, record.subscriptions) = (level, subscriptions);
+        let sealed = self.secret.close_record(&record);
+        let ledger = &self.keeping.ledger;
+        let set = ledger.compare_and_set(&self.key, written.1, sealed, Some(LIFE));
+        match set.await {
+            Ok(Some(revision)) => *written = (record, revision),
+            Ok(None) => tracing::debug!("a session was changed here that another process has"),
+            Err(fault) => {
+                tracing::warn!(%fault, "what a session listens to could not be kept");
+            }
+        }
+    }
+
+    /// It has ended, and nobody is to bring it back.
+    pub(crate) async fn end(&self) {
+        let revision = self.written.lock().await.1;
+        let removed = self.keeping.ledger.remove(&self.key, Some(revision)).await;
+        if let Err(fault) = removed {
+            tracing::warn!(%fault, "that a session has ended could not be kept");
+        }
+    }
+
+    /// What writes its events down.
+    pub(crate) fn recorder(self: &Arc<Self>) -> Arc<Recorder> {
+        let keeping = &self.keeping;
+        Arc::new(Recorder::new(
+            keeping.behind.clone(),
+            self.secret.clone(),
+            keeping.lives.own().id(),
+        ))
+    }
+
+    /// Whether the process lives that wrote this.
+    pub(crate) fn is_alive(&self, owner: &str) -> bool {
+        self.keeping.lives.is_alive(owner)
+    }
+
+    /// The process that has it now.
+    pub(crate) fn owner(&self) -> &str {
+        self.keeping.lives.own().id()
+    }
+}
+
+/// What a client says of itself, without what belongs to the one request: it may hold
+/// what is not for the disk.
+fn greeting(initialize: &Message) -> String {
+    let body = initialize.body();
+    let members = json::members(body).filter_map(|member| {
+        let key = member.key.of(body);
+        let is_meta = json::text(key).is_some_and(|key| key == "_meta");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (!is_meta).then(|| format!("{}:{}", text(key), text(member.value.of(body))))
+    });
+    let members: Vec<String> = members.collect();
+    format!("{{{}}}", members.join(","))
+}
+
+impl fmt::Debug for Keeping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Keeping").field(&self.ledger).finish()
+    }
+}

@@ -1,0 +1,118 @@
+//! What is written of a session, and how: under a name and sealed with a key that both
+//! follow from its id, which only its client and we know. Whoever reads the file learns
+//! neither ids nor what they belong to.
+
+use crate::session::seal::Seal;
+use aws_lc_rs::digest;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use switchboard_ledger::Key;
+use switchboard_local::hex;
+
+/// The form of what is written. One that is newer than we know is left alone.
+pub(super) const VERSION: u8 = 1;
+
+/// What makes a session the one that it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record {
+    /// The form of this.
+    pub version: u8,
+    /// The server whose path it was opened at; nothing for all servers as one.
+    pub path: String,
+    /// The text of what its client said in `initialize`, without `_meta`.
+    pub greeting: String,
+    /// The least severe log message that its client wants, where it said so.
+    pub level: Option<u8>,
+    /// What it listens to: servers, and addresses of their own.
+    pub subscriptions: Vec<(String, String)>,
+    /// The process that has it.
+    pub owner: String,
+    /// How often it was brought back. Numbers of streams and events begin anew behind
+    /// all that a process before could have used.
+    pub epoch: u32,
+}
+
+/// What follows from the id of a session.
+#[derive(Debug)]
+pub(crate) struct Secret {
+    seal: Seal,
+    name: String,
+}
+
+fn digest_of(what: &str, of: &str) -> String {
+    let mut whole = digest::Context::new(&digest::SHA256);
+    for part in [what, of] {
+        whole.update(&(part.len() as u64).to_le_bytes());
+        whole.update(part.as_bytes());
+    }
+    hex(whole.finish())
+}
+
+/// The space of a principal's sessions.
+pub(super) fn space_of(principal: &str) -> String {
+    format!("sessions/{}", digest_of("principal", principal))
+}
+
+impl Secret {
+    pub(super) fn of(id: &str) -> Self {
+        let seal = Seal::of(digest_of("session seal", id).as_bytes());
+        // Half of it tells sessions apart as well as all of it.
+        let mut name = digest_of("session name", id);
+        name.truncate(32);
+        Self { seal, name }
+    }
+
+    /// Where the session is, among those of its principal.
+    pub(super) fn key(&self, principal: &str) -> Key {
+        Key::new(space_of(principal), &self.name)
+    }
+
+    /// The name of one of its streams.
+    pub(super) fn stream(&self, number: u64) -> String {
+        format!("events/{}/{number}", self.name)
+    }
+
+    pub(super) fn close(&self, content: &[u8]) -> Bytes {
+        self.seal.close_bytes(content, self.name.as_bytes()).into()
+    }
+
+    pub(super) fn open(&self, sealed: &Bytes) -> Option<Vec<u8>> {
+        self.seal.open_bytes(sealed.to_vec(), self.name.as_bytes())
+    }
+
+    pub(super) fn close_record(&self, record: &Record) -> Bytes {
+        self.close(&serde_json::to_vec(record).unwrap_or_default())
+    }
+
+    pub(super) fn open_record(&self, sealed: &Bytes) -> Option<Record> {
+        serde_json::from_slice(&self.open(sealed)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_session_can_be_read_without_its_id() {
+        let record = Record {
+            version: VERSION,
+            path: "canary-path".into(),
+            greeting: r#"{"clientInfo":{"name":"canary-client"}}"#.into(),
+            level: Some(3),
+            subscriptions: vec![("canary-server".into(), "canary://uri".into())],
+            owner: "canary-owner".into(),
+            epoch: 2,
+        };
+        let secret = Secret::of("canary-id");
+        let sealed = secret.close_record(&record);
+        let key = secret.key("canary-principal");
+        let written = format!("{key:?} {}", String::from_utf8_lossy(&sealed));
+        assert!(!written.contains("canary"), "{written}");
+        assert_eq!(Secret::of("canary-id").open_record(&sealed), Some(record));
+        assert_eq!(Secret::of("canary-ie").open_record(&sealed), None);
+        assert_ne!(key, Secret::of("canary-ie").key("canary-principal"));
+        assert_ne!(key, secret.key("canary-principam"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Events of streams that can be resumed, as they are kept: what is owed first, then
+//! each event, at last the answer. Notices are written a moment later, together;
+//! whatever a client relies on is written before it sees it.
+
+use super::Secret;
+use crate::limits;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, sync::Arc};
+use switchboard_ledger::{Keep, Ledger};
+use switchboard_tasks as tasks;
+
+const KEEP: Keep = Keep {
+    items: limits::STREAM_EVENTS as u64 + 2,
+    life: limits::STREAM_KEPT,
+};
+
+/// One thing that is written of a stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Line {
+    /// It is there: by whom it is written, and the ids of the requests, as their clients
+    /// wrote them, whose answers are owed.
+    Opened(Opened),
+    /// An event.
+    Event { number: u64, text: String },
+    /// The last event.
+    Last { number: u64, text: String },
+}
+
+/// The begin of a stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Opened {
+    /// The process that writes it.
+    pub by: String,
+    /// Whose answers are owed, as JSON.
+    pub owed: Vec<String>,
+}
+
+/// What was written of a stream.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    pub opened: Option<Opened>,
+    /// Events by number.
+    pub events: Vec<(u64, String)>,
+    /// Whether the last of them is the answer.
+    pub is_whole: bool,
+}
+
+/// Writes the events of one session.
+pub(crate) struct Recorder {
+    behind: Arc<Behind>,
+    secret: Arc<Secret>,
+    own: String,
+}
+
+impl Recorder {
+    pub(super) fn new(behind: Arc<Behind>, secret: Arc<Secret>, own: &str) -> Self {
+        let own = own.to_owned();
+        Self {
+            behind,
+            secret,
+            own,
+        }
+    }
+
+    /// A stream that can be resumed begins.
+    pub(crate) fn opens(&self, stream: u64, owed: Vec<String>) {
+        let by = self.own.clone();
+        self.later(stream, &Line::Opened(Opened { by, owed }));
+    }
+
+    /// An event.
+    pub(crate) fn event(&self, stream: u64, number: u64, text: String) {
+        if text.len() <= limits::STREAM_BYTES {
+            self.later(stream, &Line::Event { number, text });
+        }
+    }
+
+    /// The last event.
+    pub(crate) fn last(&self, stream: u64, number: u64, text: String) {
+        if text.len() <= limits::STREAM_BYTES {
+            self.later(stream, &Line::Last { number, text });
+        }
+    }
+
+    /// Waits until all of it is on disk, or until that has taken too long.
+    pub(crate) async fn written(&self) {
+        let _ = tokio::time::timeout(limits::EVENT_WRITTEN, self.behind.flush()).await;
+    }
+
+    fn later(&self, stream: u64, line: &Line) {
+        let Ok(text) = serde_json::to_vec(line) else {
+            return;
+        };
+        let sealed = self.secret.close(&text);
+        self.behind.add(self.secret.stream(stream), sealed);
+    }
+
+    /// What is written of a stream, if anything is.
+    pub(crate) async fn stored(&self, stream: u64) -> Option<Stored> {
+        self.behind.flush().await;
+        let name = self.secret.stream(stream);
+        let read = self.behind.ledger.read_from(&name, 0, limits::STREAM_LINES);
+        let items = read.await.ok().filter(|items| !items.is_empty())?;
+        let mut stored = Stored::default();
+        for item in items {
+            let text = self.secret.open(&item.value)?;
+            match serde_json::from_slice(&text).ok()? {
+                Line::Opened(opened) => stored.opened = Some(opened),
+                Line::Event { number, text } => stored.events.push((number, text)),
+                Line::Last { number, text } => {
+                    stored.events.push((number, text));
+                    stored.is_whole = true;
+                }
+            }
+        }
+        Some(stored)
+    }
+}
+
+/// What waits to be written, of all sessions.
+pub(super) struct Behind {
+    ledger: Arc<dyn Ledger>,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    streams: BTreeMap<String, Vec<Bytes>>,
+    bytes: usize,
+    /// Whether somebody will write it.
+    is_due: bool,
+}
+
+impl Behind {
+    pub(super) fn new(ledger: Arc<dyn Ledger>) -> Arc<Self> {
+        Arc::new(Self {
+            ledger,
+            waiting: Mutex::default(),
+        })
+    }
+
+    /// Adds a line, unless too much waits: then it is not kept.
+    fn add(self: &Arc<Self>, stream: String, line: Bytes) {
+        let mut waiting = self.waiting.lock();
+        if waiting.bytes + line.len() > limits::EVENTS_BEHIND {
+            return;
+        }
+        waiting.bytes += line.len();
+        waiting.streams.entry(stream).or_default().push(line);
+        if !std::mem::replace(&mut waiting.is_due, true) {
+            let behind = self.clone();
+            tasks::spawn(tasks::Kind::Background, async move {
+                tokio::time::sleep(limits::EVENTS_TOGETHER).await;
+                behind.flush().await;
+            });
+        }
+    }
+
+    /// Writes all that waits. Lines of one stream stay in their order: they stand in
+    /// the ledger's line before anybody is waited for.
+    pub(super) async fn flush(&self) {
+        let mut writing = Vec::new();
+        {
+            let mut waiting = self.waiting.lock();
+            waiting.bytes = 0;
+            waiting.is_due = false;
+            for (stream, lines) in std::mem::take(&mut waiting.streams) {
+                writing.push(self.ledger.append(&stream, lines, KEEP));
+            }
+        }
+        for one in writing {
+            if let Err(fault) = one.await {
+                tracing::warn!(%fault, "events of a stream could not be kept");
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Which processes share a ledger, and which of them live: each holds the lock of a
+//! file of its own, which the system gives back when it dies, however it dies. One that
+//! is paused lives.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use switchboard_local::{
+    private::{self, Lock},
+    random,
+};
+
+/// The processes that share a folder.
+#[derive(Clone, Debug)]
+pub struct Lives {
+    folder: Option<Arc<Path>>,
+    own: Arc<Life>,
+}
+
+/// This process, as others know it.
+#[derive(Debug)]
+pub struct Life {
+    id: String,
+    file: Option<PathBuf>,
+    _lock: Option<Lock>,
+}
+
+impl Life {
+    /// Its id, which no other process ever has.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+impl Lives {
+    /// Joins those that share this folder. The files of those that have died are
+    /// removed.
+    pub fn join(folder: &Path) -> io::Result<Self> {
+        private::folder(folder)?;
+        let id = random::id()?;
+        let file = path_of(folder, &id);
+        let Ok(lock) = Lock::ask(&file)?.take()? else {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        };
+        let lives = Self {
+            folder: Some(folder.into()),
+            own: Arc::new(Life {
+                id,
+                file: Some(file),
+                _lock: Some(lock),
+            }),
+        };
+        lives.tidy(folder);
+        Ok(lives)
+    }
+
+    /// A process that shares with nobody.
+    pub fn alone() -> io::Result<Self> {
+        let own = Life {
+            id: random::id()?,
+            file: None,
+            _lock: None,
+        };
+        let own = Arc::new(own);
+        Ok(Self { folder: None, own })
+    }
+
+    /// This process.
+    pub fn own(&self) -> &Life {
+        &self.own
+    }
+
+    /// Whether the process of this id lives.
+    pub fn is_alive(&self, id: &str) -> bool {
+        if id == self.own.id {
+            return true;
+        }
+        let Some(folder) = &self.folder else {
+            return false;
+        };
+        let is_id = id.len() == self.own.id.len() && id.bytes().all(|b| b.is_ascii_hexdigit());
+        let file = path_of(folder, id);
+        if !is_id || !file.exists() {
+            return false;
+        }
+        // Whoever cannot be asked may live.
+        let asked = Lock::ask(&file).and_then(private::Waiting::take);
+        !matches!(asked, Ok(Ok(_)))
+    }
+
+    fn tidy(&self, folder: &Path) {
+        for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(SUFFIX));
+            if id.is_some_and(|id| !self.is_alive(id)) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+}
+
+const SUFFIX: &str = ".life";
+
+fn path_of(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}{SUFFIX}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_gone_is_known_to_be_dead() {
+        let folder = tempfile::tempdir().unwrap();
+        let one = Lives::join(folder.path()).unwrap();
+        let two = Lives::join(folder.path()).unwrap();
+        let id = two.own().id().to_owned();
+        assert!(one.is_alive(&id) && two.is_alive(one.own().id()));
+        assert!(one.is_alive(one.own().id()));
+        drop(two);
+        assert!(!one.is_alive(&id));
+        for stranger in ["", "../x", "0123456789abcdef0123456789abcdef"] {
+            assert!(!one.is_alive(stranger), "{stranger}");
+        }
+    }
+
+    #[test]
+    fn what_the_dead_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder
+            .path()
+            .join(format!("0123456789abcdef0123456789abcdef{SUFFIX}"));
+        fs::write(&left, "").unwrap();
+        let _one = Lives::join(folder.path()).unwrap();
+        assert!(!left.exists());
+    }
+}
