@@ -147,7 +147,7 @@ export interface Difference {
 }
 
 /** One change. */
-export type Event = { kind: "server"; server: Server } | { kind: "server-gone"; name: string; file: string | null } | { kind: "listed"; name: string; list: string } | { kind: "clients"; clients: Client[] } | { kind: "call"; call: Call } | { kind: "question"; question: Question; waiting: number } | { kind: "tap"; tap: TapState } | { kind: "settings" } | { kind: "reset" };
+export type Event = { kind: "server"; server: Server } | { kind: "server-gone"; name: string; file: string | null } | { kind: "listed"; name: string; list: string } | { kind: "clients"; clients: Client[] } | { kind: "call"; call: Call } | { kind: "question"; question: Question; waiting: number } | { kind: "tap"; tap: TapState } | { kind: "updated"; name: string; uri: string } | { kind: "settings" } | { kind: "reset" };
 
 /** A server, as far as is known without asking it. State, sign-in and usability are three things, each with when and by what it was seen. */
 export interface Server {
@@ -390,6 +390,7 @@ export interface SignInStep {
 export interface Act {
   digest?: string | null;
   pasted?: string | null;
+  uri?: string | null;
 }
 
 /** The answer to `POST servers/{segment}/{verb}`. */

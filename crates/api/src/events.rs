@@ -63,6 +63,13 @@ pub enum Event {
         /// How it is now.
         tap: TapState,
     },
+    /// A resource that somebody here subscribed to has changed.
+    Updated {
+        /// The server's name.
+        name: String,
+        /// The resource.
+        uri: String,
+    },
     /// Settings were read anew.
     Settings,
     /// Something is missing here: read the state again.

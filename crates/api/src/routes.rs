@@ -258,6 +258,16 @@ pub const ROUTES: &[Route] = &[
         "Forgets the sign-in.",
     ),
     verb(
+        "servers/{segment}/subscribe",
+        Role::Operator,
+        "Has changes of one of its resources told.",
+    ),
+    verb(
+        "servers/{segment}/unsubscribe",
+        Role::Operator,
+        "Has them told no more.",
+    ),
+    verb(
         "servers/{segment}/approve",
         Role::Admin,
         "Approves the entry that a repository brings; in a session that a code opened.",

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What can be done with a server.
-pub const VERBS: [&str; 7] = [
+pub const VERBS: [&str; 9] = [
     "reconnect",
     "enable",
     "disable",
@@ -16,6 +16,8 @@ pub const VERBS: [&str; 7] = [
     "sign-out",
     "approve",
     "reject",
+    "subscribe",
+    "unsubscribe",
 ];
 
 /// `GET servers/{segment}`.
@@ -140,6 +142,8 @@ pub struct Act {
     pub digest: Option<String>,
     /// `sign-in`: the address that the browser ended at, where it is pasted by hand.
     pub pasted: Option<String>,
+    /// `subscribe`, `unsubscribe`: the resource.
+    pub uri: Option<String>,
 }
 
 /// `GET explain/{name}`.

@@ -212,3 +212,9 @@ pub const APP_BYTES: usize = 4 * 1024 * 1024;
 pub const APP_PAGES: usize = 8;
 /// How long one waits for that.
 pub const APP_KEPT: Duration = Duration::from_secs(30);
+/// How many hosts of one kind a page's wishes are looked at for.
+pub const APP_HOSTS: usize = 32;
+/// How many resources are watched for whoever looks at a page.
+pub const API_WATCHED: usize = 64;
+/// How long the address of one may be.
+pub const API_URI: usize = 4096;

@@ -46,6 +46,8 @@ pub(super) fn changed(model: &mut Model, event: Event) -> Vec<Effect> {
             model.state.tap = tap;
             Vec::new()
         }
+        // Nobody subscribes here.
+        Event::Updated { .. } => Vec::new(),
         Event::Settings => vec![Effect::Ask(Ask::State), Effect::Ask(Ask::Tools)],
         Event::Reset => read_all(model),
     }

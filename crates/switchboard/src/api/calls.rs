@@ -10,14 +10,19 @@ pub(super) use follow::follow;
 pub(super) use search::Searches;
 
 /// Somebody of this principal, as lists are seen.
-pub(super) fn client(principal: &str) -> switchboard_host::Client {
+pub(super) fn client(principal: &str) -> Client {
     make::client(principal, None)
+}
+
+/// Somebody who hears of what no call of theirs is about.
+pub(super) fn listening(who: &Who, ear: Arc<dyn ClientSink>) -> Client {
+    make::client_with(make::caller(who), None, ear)
 }
 
 use super::{
     Api,
     answer::{Answer, No, Reply},
-    asking::Ask,
+    asking::{Ask, Who},
     feed::Wanted,
 };
 use crate::{limits, watching::Tapping};
@@ -28,7 +33,10 @@ use switchboard_api::{
     insight::{SetTap, TapState},
     sessions::Role,
 };
-use switchboard_host::catalog::{List, Merged};
+use switchboard_host::{
+    Client, ClientSink,
+    catalog::{List, Merged},
+};
 use switchboard_record::{
     audit::Record,
     tap::{GATEWAY, Secrets},

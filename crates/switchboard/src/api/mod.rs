@@ -81,6 +81,8 @@ pub(crate) struct Api {
     pub(crate) out: Out,
     /// Places for event streams.
     streams: Arc<Quota>,
+    /// Resources whose changes are told.
+    watched: servers::Watched,
     /// Pages of servers that a frame has yet to fetch.
     pub(crate) frames: Arc<Frames>,
     /// Who looks into messages.
@@ -139,6 +141,7 @@ impl Api {
             members,
             reload,
             may,
+            watched: servers::Watched::default(),
             frames: Arc::default(),
             feed: Arc::default(),
             sessions: Arc::default(),

@@ -2,6 +2,7 @@
 
 mod sign_in;
 mod verbs;
+mod watched;
 
 use super::{
     Api,
@@ -16,6 +17,7 @@ use crate::{
 };
 use serde_json::Value;
 pub(super) use verbs::no_home;
+pub(super) use watched::Watched;
 
 use std::{
     fs::File,

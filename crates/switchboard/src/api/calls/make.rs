@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use switchboard_api::calls::{Made, Make};
 use switchboard_host::{
-    Admitted, CallError, Client, Event, Exchange, NoSink, Outcome, Scope, Server, Verdict,
-    observe::Shown,
+    Admitted, CallError, Client, ClientSink, Event, Exchange, NoSink, Outcome, Scope, Server,
+    Verdict, observe::Shown,
 };
 use switchboard_wire::{Id, Message, Method, Params, Payload, Revision, json as text};
 
@@ -92,9 +92,18 @@ fn params(make: &Make) -> Result<String, No> {
 
 /// Who makes it: nobody who can be asked, except whether it may be made.
 pub(super) fn client(principal: &str, revision: Option<Revision>) -> Client {
+    client_with(principal, revision, Arc::new(NoSink))
+}
+
+/// The same, who hears of what no call is about.
+pub(super) fn client_with(
+    principal: &str,
+    revision: Option<Revision>,
+    ear: Arc<dyn ClientSink>,
+) -> Client {
     let revision = revision.unwrap_or(Revision::NEWEST_LEGACY);
     let capabilities = Bytes::from_static(br#"{"elicitation":{"form":{}}}"#);
-    let client = Client::new(principal.into(), revision, capabilities, Arc::new(NoSink));
+    let client = Client::new(principal.into(), revision, capabilities, ear);
     let greeting = json!({
         "protocolVersion": revision.as_str(),
         "capabilities": {},
