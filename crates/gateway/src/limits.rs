@@ -109,6 +109,8 @@ pub const SPOOL_FROM: usize = 256 * 1024;
 pub const LISTENS: usize = 256;
 /// How long `subscriptions/listen` waits for servers before it acknowledges.
 pub const LISTEN_ACK: Duration = Duration::from_millis(300);
+/// How long a client that connected just before we stop may take to ask something.
+pub const LAST_COMERS: Duration = Duration::from_millis(500);
 /// How long calls in flight may take to finish after a stop was asked for.
 pub const DRAIN: Duration = Duration::from_secs(10);
 /// Lines of a client that are read before those before them have been looked at.

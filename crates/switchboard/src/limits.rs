@@ -186,3 +186,10 @@ pub const OUT_TICKETS: usize = 1024;
 /// How long after an answer a sign-in is asked for again, in milliseconds, where nobody
 /// made it.
 pub const SIGN_IN_AGAIN_MS: u64 = 120_000;
+
+/// How long a gateway that is to take another's place may take until it serves.
+pub const HANDOVER: Duration = Duration::from_secs(60);
+/// The pause after somebody who wanted our place could not be heard.
+pub const HANDOVER_PAUSE: Duration = Duration::from_millis(100);
+/// Bytes of what is said beside the sockets.
+pub const HANDOVER_BYTES: u32 = 4096;

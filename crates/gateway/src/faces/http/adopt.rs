@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     admission::Admission,
-    kept::{Keeping, Opened, Record, Taken},
+    kept::{Opened, Record, Taken},
     limits,
     session::{Outlet, Weight, legacy::Session},
 };
@@ -87,9 +87,8 @@ pub(super) async fn adopt(
                 drop(coming);
                 return Ok(held);
             }
-            Taken::Unknown => return Err(Refusal::Unknown),
-            Taken::Elsewhere if !keeping.follows_somebody() => return Err(Refusal::Unknown),
-            Taken::Elsewhere | Taken::NotNow => {}
+            Taken::Unknown | Taken::Elsewhere => return Err(Refusal::Unknown),
+            Taken::NotNow => {}
         }
         drop(coming);
         tokio::time::sleep(limits::SESSION_LOOK).await;
@@ -189,11 +188,4 @@ fn id_of(token: &str) -> Option<Id> {
     let method = Method::Ping.as_str();
     let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{token},\"method\":\"{method}\"}}");
     Message::parse(text.into()).ok()?.id()
-}
-
-impl Keeping {
-    /// Whether another process gives its sessions to this one.
-    fn follows_somebody(&self) -> bool {
-        false
-    }
 }

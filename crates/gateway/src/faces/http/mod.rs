@@ -46,6 +46,7 @@ use std::{
     io,
     net::{IpAddr, SocketAddr},
     sync::{Arc, atomic::Ordering},
+    time::Instant,
 };
 use switchboard_host::{Full, Quota};
 use switchboard_tasks as tasks;
@@ -285,6 +286,15 @@ impl Drop for Entered {
     }
 }
 
+/// Waits until a client that has just come has asked something, for a moment: whoever was
+/// let in before we stopped is answered.
+async fn begun(open: &Connection) {
+    let until = Instant::now() + limits::LAST_COMERS;
+    while !open.is_used() && Instant::now() < until {
+        tokio::time::sleep(limits::ROOM_PAUSE).await;
+    }
+}
+
 async fn connection<S>(face: Arc<Face>, stream: S, entered: &Arc<Entered>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -332,10 +342,13 @@ where
             connection.as_mut().graceful_shutdown();
             connection.await
         }
-        () = shutdown.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
+        () = shutdown.cancelled() => tokio::select! {
+            result = &mut connection => result,
+            () = begun(open) => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        },
     };
     if let Err(fault) = result {
         tracing::debug!(%fault, "a client's connection ended badly");
