@@ -26,9 +26,6 @@ use tokio::net::UnixListener;
 const TAKE: &[u8] = b"take\n";
 const READY: &[u8] = b"ready\n";
 
-/// Sockets that are handed over at most.
-const SOCKETS: usize = 8;
-
 /// What is said beside the sockets.
 #[derive(Debug, Serialize, Deserialize)]
 struct Said {
@@ -53,7 +50,7 @@ impl Handing {
             i32::try_from(std::process::id()).unwrap_or_default(),
         );
         let _ = fs::remove_file(&path);
-        let sockets = open.iter().take(SOCKETS);
+        let sockets = open.iter().take(limits::HANDED);
         let sockets = sockets.map(|open| open.listener.as_fd().try_clone_to_owned());
         Ok(Self {
             sockets: sockets.collect::<io::Result<_>>()?,
@@ -105,7 +102,7 @@ fn hand(stream: &UnixStream, sockets: &Vec<OwnedFd>, life: Option<String>) -> io
     let said = serde_json::to_vec(&Said { life })?;
     let length = u32::try_from(said.len()).map_err(io::Error::other)?;
     let fds: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(SOCKETS))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(limits::HANDED))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     control.push(SendAncillaryMessage::ScmRights(&fds));
     let head = length.to_be_bytes();
@@ -140,7 +137,7 @@ impl TakenOver {
         stream.set_read_timeout(Some(limits::HANDOVER))?;
         (&stream).write_all(TAKE)?;
         let mut head = [0; 4];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(SOCKETS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(limits::HANDED))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let mut parts = [IoSliceMut::new(&mut head)];
         let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL;

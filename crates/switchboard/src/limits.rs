@@ -191,5 +191,7 @@ pub const SIGN_IN_AGAIN_MS: u64 = 120_000;
 pub const HANDOVER: Duration = Duration::from_secs(60);
 /// The pause after somebody who wanted our place could not be heard.
 pub const HANDOVER_PAUSE: Duration = Duration::from_millis(100);
+/// Sockets that are handed over.
+pub const HANDED: usize = 8;
 /// Bytes of what is said beside the sockets.
 pub const HANDOVER_BYTES: u32 = 4096;
