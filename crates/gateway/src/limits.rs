@@ -80,7 +80,7 @@ pub const STREAMS: usize = 64;
 /// Events of one stream that are kept for resumption or for a slow reader.
 pub const STREAM_EVENTS: usize = 1024;
 /// What is kept on disk of one stream: its events, what is owed on it, and its end.
-pub const STREAM_LINES: usize = STREAM_EVENTS + 2;
+pub const STREAM_LINES: usize = 1026;
 /// Events of this time are written together.
 pub const EVENTS_TOGETHER: Duration = Duration::from_millis(25);
 /// Bytes of events that wait to be written; what comes on top is not kept.

@@ -82,7 +82,7 @@ pub(super) async fn adopt(
             Taken::Ours(record, hold) => {
                 let place = place(face, admission).map_err(Refusal::Full)?;
                 let on_disk = OnDisk::new(hold);
-                let held = bring_back(face, scope, admission, *record, on_disk, place).await;
+                let held = bring_back(face, scope, admission, &record, on_disk, place);
                 let held = face.sessions.add(id.to_owned(), held);
                 drop(coming);
                 return Ok(held);
@@ -96,11 +96,11 @@ pub(super) async fn adopt(
     Err(Refusal::NotNow)
 }
 
-async fn bring_back(
+fn bring_back(
     face: &Face,
     scope: &Scope,
     admission: &Admission,
-    record: Record,
+    record: &Record,
     on_disk: OnDisk,
     place: Place,
 ) -> Held {
@@ -111,7 +111,7 @@ async fn bring_back(
         face.gateway.clone(),
         scope.clone(),
         admission,
-        &record,
+        record,
         general.clone(),
     );
     tracing::debug!(epoch = record.epoch, "a session is brought back");
