@@ -26,6 +26,8 @@ const SUPERGATEWAY: Package = Package("supergateway", "4.0.0");
 const INSPECTOR: Package = Package("@modelcontextprotocol/inspector", "2.12.0");
 /// What looks for what keeps people from using a page.
 const AXE: Package = Package("axe-core", "4.14.0");
+/// What holds the page's scripts to the types of the API.
+const TYPESCRIPT: Package = Package("typescript", "5.9.3");
 /// The SDK as the oldest servers in use were written with it.
 const OLD_SDKS: [Package; 2] = [
     Package("@modelcontextprotocol/sdk", "0.5.0"),
@@ -72,6 +74,8 @@ pub struct Tools {
     pub inspector: PathBuf,
     /// axe-core, a script for a page.
     pub axe: PathBuf,
+    /// TypeScript's compiler, a script for `node`.
+    pub tsc: PathBuf,
     /// The folders of two old SDKs.
     pub old_sdks: [PathBuf; 2],
     /// The folder of prometheus and promtool.
@@ -89,6 +93,7 @@ impl Tools {
         println!("supergateway={}", self.supergateway.display());
         println!("inspector={}", self.inspector.display());
         println!("axe-core={}", self.axe.display());
+        println!("tsc={}", self.tsc.display());
         for folder in &self.old_sdks {
             println!("sdk={}", folder.display());
         }
@@ -97,13 +102,14 @@ impl Tools {
     }
 
     /// The variables by which tests find these programs.
-    pub fn variables(&self) -> [(&'static str, &Path); 9] {
+    pub fn variables(&self) -> [(&'static str, &Path); 10] {
         [
             ("SWITCHBOARD_TEST_NODE", &self.node),
             ("SWITCHBOARD_TEST_EVERYTHING", &self.everything),
             ("SWITCHBOARD_TEST_SUPERGATEWAY", &self.supergateway),
             ("SWITCHBOARD_TEST_INSPECTOR", &self.inspector),
             ("SWITCHBOARD_TEST_AXE", &self.axe),
+            ("SWITCHBOARD_TEST_TSC", &self.tsc),
             ("SWITCHBOARD_TEST_SDK_0_5", &self.old_sdks[0]),
             ("SWITCHBOARD_TEST_SDK_1_0", &self.old_sdks[1]),
             ("SWITCHBOARD_TEST_PROMETHEUS", &self.prometheus),
@@ -123,6 +129,7 @@ pub fn run() -> Result<Tools> {
     let supergateway = part(&cache, &SUPERGATEWAY, |_| Ok(()))?;
     let inspector = part(&cache, &INSPECTOR, |_| Ok(()))?;
     let axe = part(&cache, &AXE, |_| Ok(()))?;
+    let typescript = part(&cache, &TYPESCRIPT, |_| Ok(()))?;
     let mut old_sdks = Vec::new();
     for sdk in &OLD_SDKS {
         let dir = part(&cache, sdk, |_| Ok(()))?;
@@ -150,6 +157,7 @@ pub fn run() -> Result<Tools> {
         everything: script(&everything, &EVERYTHING, "dist/index.js")?,
         supergateway: script(&supergateway, &SUPERGATEWAY, "dist/index.js")?,
         axe: script(&axe, &AXE, "axe.min.js")?,
+        tsc: script(&typescript, &TYPESCRIPT, "lib/tsc.js")?,
         inspector: script(&inspector, &INSPECTOR, "clients/launcher/build/index.js")?,
         old_sdks: old_sdks
             .try_into()

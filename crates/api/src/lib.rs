@@ -9,6 +9,7 @@
 //! | [`state`] | the whole as one document: gateway, servers, clients |
 //! | [`events`] | what changed, as a stream |
 //! | [`calls`] | calls: the list, one with both its sides, making one, making it again |
+//! | [`apps`] | pages of servers, for a frame |
 //! | [`filter`] | which calls are wanted: one language for everybody |
 //! | [`questions`] | what waits for a person, and answers |
 //! | [`servers`] | one server: what it said, what it lists, what can be done with it |
@@ -20,6 +21,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+pub mod apps;
 pub mod calls;
 pub mod events;
 pub mod filter;

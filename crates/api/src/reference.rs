@@ -4,7 +4,7 @@
 mod typescript;
 
 use crate::{
-    Refused, calls, events, insight, questions,
+    Refused, apps, calls, events, insight, questions,
     routes::{ROUTES, Route},
     servers, sessions, settings, state, tools,
 };
@@ -39,6 +39,8 @@ fn types(at: &'static str) -> Types {
         };
     }
     all!(
+        apps::Open,
+        apps::Opened,
         calls::Page,
         calls::Detail,
         calls::Make,
@@ -58,6 +60,7 @@ fn types(at: &'static str) -> Types {
         servers::Detail,
         servers::Stderr,
         servers::Listed,
+        servers::SignIn,
         servers::Act,
         servers::Done,
         servers::Explained,
@@ -69,6 +72,7 @@ fn types(at: &'static str) -> Types {
         settings::Snippet,
         settings::Understood,
         settings::Edit,
+        settings::Imports,
         settings::Written,
         settings::Tokens,
         settings::MakeToken,

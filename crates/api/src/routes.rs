@@ -99,6 +99,13 @@ pub const ROUTES: &[Route] = &[
         "Makes a call.",
     ),
     post(
+        "apps",
+        Role::Operator,
+        "apps::Open",
+        "apps::Opened",
+        "Reads a page of a server's, and serves it once to a frame.",
+    ),
+    post(
         "calls/{id}/replay",
         Role::Operator,
         "calls::Replay",
@@ -167,6 +174,12 @@ pub const ROUTES: &[Route] = &[
         Role::Viewer,
         "servers::Stderr",
         "What it wrote to its stderr.",
+    ),
+    get(
+        "servers/{segment}/sign-in",
+        Role::Viewer,
+        "servers::SignIn",
+        "Each step of the sign-in that was tried last, without secrets.",
     ),
     get(
         "servers/{segment}/{list}",
@@ -239,6 +252,12 @@ pub const ROUTES: &[Route] = &[
         "settings::Snippet",
         "settings::Understood",
         "Explains a pasted snippet.",
+    ),
+    get(
+        "imports",
+        Role::Operator,
+        "settings::Imports",
+        "What other clients have configured, without secrets.",
     ),
     post(
         "settings/change",

@@ -1,5 +1,6 @@
 //! One server: `GET servers/{segment}`, `GET servers/{segment}/stderr`, `GET servers/{segment}/{list}`
-//! (`tools`, `resources`, `templates`, `prompts`), `POST servers/{segment}/{verb}`, `GET explain/{name}`.
+//! (`tools`, `resources`, `templates`, `prompts`), `GET servers/{segment}/sign-in`,
+//! `POST servers/{segment}/{verb}`, `GET explain/{name}`.
 
 use crate::state::{Client, Server};
 use schemars::JsonSchema;
@@ -70,6 +71,45 @@ pub struct Stderr {
     pub lines: Vec<String>,
     /// Whether there was more.
     pub cut: bool,
+}
+
+/// `GET servers/{segment}/sign-in`: the sign-in that was tried last.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SignIn {
+    /// Its steps, in order.
+    pub steps: Vec<SignInStep>,
+    /// `none`, `under-way`, `done`, `failed`.
+    pub outcome: String,
+    /// Why it failed.
+    pub fault: Option<String>,
+    /// What to do about that.
+    pub remedy: Option<String>,
+}
+
+/// One step of a sign-in. What is secret is cut.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SignInStep {
+    /// `challenge`, `resource`, `metadata`, `registration`, `authorize`, `token`,
+    /// `revocation`, `request`.
+    pub what: String,
+    /// When it began, in milliseconds since 1970.
+    pub at: u64,
+    /// Milliseconds until it was over.
+    pub took: u64,
+    /// The verb.
+    pub method: String,
+    /// Where to.
+    pub url: String,
+    /// What was sent, line by line.
+    pub sent: Vec<String>,
+    /// The answer's status.
+    pub status: Option<u16>,
+    /// What came back, line by line.
+    pub answered: Vec<String>,
+    /// Why nothing came back, or what the answer says is wrong.
+    pub fault: Option<String>,
 }
 
 /// `GET servers/{segment}/{list}`: items as the server wrote them.

@@ -20,6 +20,26 @@ pub enum Role {
     Admin,
 }
 
+impl Role {
+    /// All of them, the least first.
+    pub const ALL: [Self; 4] = [Self::Own, Self::Viewer, Self::Operator, Self::Admin];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Viewer => "viewer",
+            Self::Operator => "operator",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The role of this word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.word() == word)
+    }
+}
+
 /// `POST session`: the code from the address that `up` printed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

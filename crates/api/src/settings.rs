@@ -98,10 +98,56 @@ pub struct Edit {
     pub name: String,
     /// The entry, for `add`.
     pub entry: Option<Value>,
+    /// In its place, for `add`: what another client has, with its secrets, which nobody is told.
+    pub from: Option<Elsewhere>,
     /// `user` unless given, `local`.
     pub scope: Option<String>,
     /// The digest that the difference came with.
     pub confirm: Option<String>,
+}
+
+/// An entry that another client has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Elsewhere {
+    /// The client.
+    pub client: String,
+    /// The file.
+    pub file: String,
+    /// The name that the entry has there.
+    pub name: String,
+}
+
+/// `GET imports`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Imports {
+    /// What other clients have.
+    pub servers: Vec<Importable>,
+    /// What could not be read.
+    pub faults: Vec<String>,
+}
+
+/// A server that another client has.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Importable {
+    /// Where it is.
+    pub from: Elsewhere,
+    /// What it would be called here.
+    pub name: String,
+    /// The entry as it would be written, without secrets.
+    pub entry: Value,
+    /// What it would do, line by line, as `approve` shows it.
+    pub explained: Vec<String>,
+    /// Whether it is of a project: then it can be added for this folder alone.
+    pub project: bool,
+    /// Why it is not taken, where it is not.
+    pub left_out: Option<String>,
+    /// Whether the same is configured here already.
+    pub same: bool,
+    /// What it would replace.
+    pub replaces: Option<String>,
 }
 
 /// What was written, or would be.

@@ -116,6 +116,8 @@ pub struct Field {
     pub default: Option<Value>,
     /// The values that it may have.
     pub values: Vec<Value>,
+    /// What each of them is called, where they have names.
+    pub labels: Vec<String>,
     /// The members of an object.
     pub fields: Vec<Self>,
     /// What each of an array's is like.

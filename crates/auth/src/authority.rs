@@ -16,6 +16,7 @@ use crate::{
     engine_http::Proving,
     error::SignInError,
     flow::Flow,
+    journal::Journal,
     limits,
     needs_auth::NeedsAuth,
     net::NetLimits,
@@ -184,6 +185,23 @@ impl Authority {
     /// # Errors
     /// When it does not work out; what was stored before is then still there.
     pub async fn sign_in(&self, visit: &Visit) -> Result<SignedIn, SignInError> {
+        let inner = &self.inner;
+        let journal = &inner.settings.journal;
+        journal.begin();
+        let signed_in = self.sign_in_by(visit).await;
+        journal.end(match &signed_in {
+            Ok(_) => Ok(()),
+            Err(fault) => Err(fault.to_string()),
+        });
+        signed_in
+    }
+
+    /// Each step of the sign-in that was tried last, without secrets.
+    pub fn journal(&self) -> &Journal {
+        &self.inner.settings.journal
+    }
+
+    async fn sign_in_by(&self, visit: &Visit) -> Result<SignedIn, SignInError> {
         let inner = &self.inner;
         // Before anybody is sent anywhere: can the result be kept?
         inner.vault.ready().await?;

@@ -55,6 +55,40 @@ pub struct DoorSettings {
     pub scopes: Vec<String>,
     /// Whether the issuer may be in a private network.
     pub allow_private_addresses: bool,
+    /// What says what somebody may do besides being a client, if anything does.
+    pub roles: Option<RoleClaim>,
+}
+
+/// A claim that says what somebody may do.
+#[derive(Clone, Debug, Default)]
+pub struct RoleClaim {
+    /// Its name; a point leads into an object, as in `realm_access.roles`.
+    pub claim: String,
+    /// What its values mean: a value, and the role. Where there are none, values are roles.
+    pub means: Vec<(String, String)>,
+}
+
+impl RoleClaim {
+    /// The roles that these claims give.
+    fn of(&self, claims: &Claims) -> Vec<String> {
+        let whole = claims.get(&self.claim);
+        let mut parts = self.claim.split('.');
+        let first = parts.next().and_then(|part| claims.get(part));
+        let found = whole.or_else(|| parts.try_fold(first?, |value, part| value.get(part)));
+        let values: Vec<String> = match found {
+            Some(Value::String(one)) => one.split_whitespace().map(str::to_owned).collect(),
+            Some(list) => crate::discovery::strings(list),
+            None => Vec::new(),
+        };
+        if self.means.is_empty() {
+            return values;
+        }
+        let given = self
+            .means
+            .iter()
+            .filter(|(value, _)| values.contains(value));
+        given.map(|(_, role)| role.clone()).collect()
+    }
 }
 
 /// A client that was let in.
@@ -70,6 +104,8 @@ pub struct Admitted {
     pub scopes: Vec<String>,
     /// When it ends, in seconds since 1970.
     pub expires_at: u64,
+    /// What its claims say it may do besides being a client.
+    pub roles: Vec<String>,
 }
 
 impl Admitted {
@@ -246,6 +282,10 @@ impl Door {
             client_id: text("client_id").or_else(|| text("azp")).map(str::to_owned),
             scopes,
             expires_at: claims.get("exp").map_or(0, seconds),
+            roles: match &self.settings.roles {
+                Some(roles) => roles.of(claims),
+                None => Vec::new(),
+            },
         })
     }
 

@@ -30,7 +30,7 @@ impl Engine {
         limits: NetLimits,
     ) -> Result<Self, SignInError> {
         let guard = Guard::new(base, settings.allow_private_addresses);
-        let hook = Hook::new(base.clone(), guard, limits);
+        let hook = Hook::new(base.clone(), guard, limits, settings.journal.clone());
         let client = engine_http::client(&hook);
         let manager = AuthorizationManager::new_with_oauth_http_client(base.as_str(), client)
             .await

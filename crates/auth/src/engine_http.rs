@@ -11,6 +11,7 @@ use crate::{
     address::{AddressError, Guard},
     dpop::{Dpop, DpopError},
     error::shown,
+    journal::{self, Journal},
     net::{self, Inbound, NetError, NetLimits, Outbound},
     secret::Secret,
 };
@@ -19,7 +20,10 @@ use oauth2::{HttpRequest, HttpResponse};
 use parking_lot::Mutex;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde_json::Value;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use url::Url;
 
 pub(crate) use amend::NO_AUTHORIZATION_ENDPOINT;
@@ -67,10 +71,12 @@ pub(crate) struct Hook {
     document: Mutex<Option<Value>>,
     /// What was sent in confidence, and must not come back in an error.
     confided: Mutex<Vec<Secret>>,
+    /// Where what is sent is written down.
+    journal: Journal,
 }
 
 impl Hook {
-    pub(crate) fn new(base: Url, guard: Guard, limits: NetLimits) -> Arc<Self> {
+    pub(crate) fn new(base: Url, guard: Guard, limits: NetLimits, journal: Journal) -> Arc<Self> {
         Arc::new(Self {
             base,
             guard,
@@ -82,6 +88,7 @@ impl Hook {
             last: Mutex::default(),
             document: Mutex::default(),
             confided: Mutex::default(),
+            journal,
         })
     }
 
@@ -154,7 +161,10 @@ impl Hook {
 
     /// Sends a request of ours.
     pub(crate) async fn send(&self, out: Outbound) -> Result<Inbound, NetError> {
+        let (noted, begun) = (out.clone(), Instant::now());
         let sent = net::send(&self.guard, &self.limits, out).await;
+        let came = sent.as_ref().map(journal::came);
+        self.journal.note(&noted, begun, came);
         match &sent {
             Ok(answer) => self.note(answer),
             Err(fault) => *self.last.lock() = Some(Last::Failed(fault.clone())),
@@ -173,7 +183,16 @@ impl Hook {
     /// Sends a request of ours of whose answer only the head matters; the body may
     /// be a stream without end.
     pub(crate) async fn head(&self, out: Outbound) -> Result<HeaderMap, NetError> {
-        net::head(&self.guard, &self.limits, out).await
+        let (noted, begun) = (out.clone(), Instant::now());
+        let sent = net::head(&self.guard, &self.limits, out).await;
+        let came = sent.as_ref().map(journal::came);
+        self.journal.note(&noted, begun, came);
+        Ok(sent?.headers)
+    }
+
+    /// Somebody is sent to a page, which is written down.
+    pub(crate) fn sends_to(&self, page: &Url) {
+        self.journal.sent_to(page);
     }
 
     /// Fetches a JSON document of a server. `None` where there is none.

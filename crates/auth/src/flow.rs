@@ -57,6 +57,7 @@ impl Flow<'_> {
             .hook
             .set_resource(ResourceParam::Is(found.resource.clone()));
         let page = page(&engine, &scopes, &found.resource).await?;
+        engine.hook.sends_to(&page);
         let patience = self.settings.patience;
         let answer = through_page(&engine, &found.metadata, page, back, visit, patience).await?;
         let (received, granted) = tokens(&answer)?;

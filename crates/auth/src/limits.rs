@@ -72,3 +72,9 @@ pub const PERSON: Duration = Duration::from_secs(300);
 pub const LOCK_PAUSE: Duration = Duration::from_millis(2);
 /// No such pause is longer.
 pub const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(50);
+/// How many steps of a sign-in are kept: a whole one has about ten.
+pub const JOURNAL_STEPS: usize = 40;
+/// How many lines of one message of a sign-in are kept.
+pub const JOURNAL_LINES: usize = 60;
+/// How many letters of one line are kept.
+pub const JOURNAL_TEXT: usize = 400;

@@ -133,9 +133,8 @@ pub(crate) async fn head(
     guard: &Guard,
     limits: &NetLimits,
     out: Outbound,
-) -> Result<HeaderMap, NetError> {
-    let answer = exchanged(guard, limits, out, None).await?;
-    Ok(answer.headers)
+) -> Result<Inbound, NetError> {
+    exchanged(guard, limits, out, None).await
 }
 
 /// Sends one request and reads the whole answer.

@@ -1,8 +1,8 @@
 //! What the configuration says about getting in, as plain values.
 
 use crate::{
-    client_credentials::ClientCredentials, limits, secret::Secret, workload::Workload,
-    xaa::Enterprise,
+    client_credentials::ClientCredentials, journal::Journal, limits, secret::Secret,
+    workload::Workload, xaa::Enterprise,
 };
 use std::{fmt, sync::Arc, time::Duration};
 use switchboard_transport::http::BoxFuture;
@@ -47,6 +47,8 @@ pub struct OauthSettings {
     pub client_name: String,
     /// How long a person may take to sign in.
     pub patience: Duration,
+    /// Where each step of a sign-in is written down.
+    pub journal: Journal,
 }
 
 impl Default for OauthSettings {
@@ -64,6 +66,7 @@ impl Default for OauthSettings {
             dpop: true,
             client_name: "Switchboard".into(),
             patience: limits::PERSON,
+            journal: Journal::default(),
         }
     }
 }

@@ -6,7 +6,10 @@ use crate::{
 };
 use std::{
     process::exit,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 use switchboard::local::signals;
@@ -82,6 +85,24 @@ const ALL: [fn() -> SignalKind; 3] = [
     SignalKind::hangup,
 ];
 
+/// Whether another program has the terminal: Ctrl-C is meant for that one then.
+static LENT: AtomicBool = AtomicBool::new(false);
+
+/// Another program has the terminal until this is dropped.
+pub struct Lent(());
+
+/// Lends the terminal to another program.
+pub fn lent() -> Lent {
+    LENT.store(true, Ordering::SeqCst);
+    Lent(())
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        LENT.store(false, Ordering::SeqCst);
+    }
+}
+
 fn threads() -> Builder {
     let threads = std::thread::available_parallelism()
         .map_or(1, |cores| usize::from(cores) / 2)
@@ -131,6 +152,9 @@ fn watch_signals(kinds: &[fn() -> SignalKind], stop: CancellationToken) -> std::
         let (stop, first) = (stop.clone(), first.clone());
         tasks::spawn(tasks::Kind::Upkeep, async move {
             while signals.recv().await.is_some() {
+                if kind == SignalKind::interrupt() && LENT.load(Ordering::SeqCst) {
+                    continue;
+                }
                 if first.get_or_init(Instant::now).elapsed() > limits::ONE_SIGNAL {
                     end(Code::Interrupted);
                 }

@@ -6,6 +6,10 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![allow(unreachable_pub, reason = "a program has no outside")]
+#![cfg_attr(
+    not(feature = "screen"),
+    allow(dead_code, reason = "some of it is the screen's")
+)]
 
 mod args;
 mod commands;

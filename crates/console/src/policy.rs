@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 /// gateway that it is from, and frame what that gateway serves at its other name.
 /// Nothing else, and no text ever becomes script.
 const RULES: &str = "default-src 'none'; script-src 'self' 'sha256-{map}'; style-src 'self'; \
-     connect-src 'self'; img-src 'self' data:; media-src data:; form-action 'none'; \
+     connect-src 'self'; frame-src 'self'; img-src 'self' data:; media-src data:; form-action 'none'; \
      base-uri 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
 

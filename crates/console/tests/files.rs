@@ -198,3 +198,24 @@ fn nothing_in_it_names_another_host() {
         }
     }
 }
+
+/// What the page reads of the API is there: TypeScript holds its scripts to the types that
+/// are written from the API's own.
+#[test]
+fn the_scripts_fit_the_types_of_the_api() {
+    let needed = |name: &str| {
+        std::env::var_os(name).unwrap_or_else(|| {
+            panic!("NOT RUN: {name} is not set: run `cargo xtask test`, or set what `cargo xtask setup` prints as node and tsc")
+        })
+    };
+    let checked = std::process::Command::new(needed("SWITCHBOARD_TEST_NODE"))
+        .arg(needed("SWITCHBOARD_TEST_TSC"))
+        .args([
+            "--project",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/tsconfig.json"),
+        ])
+        .output()
+        .expect("node runs");
+    let said = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.status.success(), "{said}");
+}

@@ -70,6 +70,8 @@ enum Kind {
     Signed {
         principal: Arc<str>,
         expires: SystemTime,
+        /// What it may do besides being a client.
+        roles: Arc<[String]>,
         shutdown: CancellationToken,
     },
 }
@@ -169,6 +171,15 @@ impl Admission {
     /// On whose behalf.
     pub fn principal(&self) -> &Arc<str> {
         self.kind.principal()
+    }
+
+    /// What an identity provider says that it may do besides being a client: words that
+    /// mean something to whoever answers under `/api/`.
+    pub fn roles(&self) -> &[String] {
+        match &*self.kind {
+            Kind::Signed { roles, .. } => roles,
+            _ => &[],
+        }
     }
 
     /// Where what the principal holds in memory is counted.
@@ -307,10 +318,11 @@ impl Entrance {
         headers: &HeaderMap,
         resource: Option<Url>,
     ) -> Result<Pass, Refused> {
-        let (principal, expires) = self.door.signed(headers, resource).await?;
+        let signed = self.door.signed(headers, resource).await?;
         Ok(Pass(Kind::Signed {
-            principal,
-            expires,
+            principal: signed.principal,
+            expires: signed.expires,
+            roles: signed.roles,
             shutdown: self.shutdown.clone(),
         }))
     }

@@ -169,7 +169,7 @@ impl Door {
         &self,
         headers: &HeaderMap,
         resource: Option<Url>,
-    ) -> Result<(Arc<str>, SystemTime), Refused> {
+    ) -> Result<Signed, Refused> {
         let shown = headers.get(header::AUTHORIZATION);
         let refused = match (&self.oidc, resource) {
             (Some(oidc), Some(resource)) => {
@@ -177,7 +177,11 @@ impl Door {
                 match oidc.admit(shown).await {
                     Ok(admitted) => {
                         let principal = format!("oidc:{}", admitted.subject).into();
-                        return Ok((principal, admitted.good_until()));
+                        return Ok(Signed {
+                            principal,
+                            expires: admitted.good_until(),
+                            roles: admitted.roles.into(),
+                        });
                     }
                     Err(why) => {
                         tracing::debug!(%why, "a client was not let in");
@@ -269,6 +273,16 @@ impl Door {
         }
         found
     }
+}
+
+/// Who shows a token of the identity provider's.
+pub(crate) struct Signed {
+    /// Who it is.
+    pub(crate) principal: Arc<str>,
+    /// Until when it is good.
+    pub(crate) expires: SystemTime,
+    /// What its claims say it may do besides being a client.
+    pub(crate) roles: Arc<[String]>,
 }
 
 /// What somebody comes in by.

@@ -13,6 +13,20 @@ pub const FIRST_REQUEST: Duration = Duration::from_secs(10);
 /// The same for a later one. The wait for it counts as well, so this is longer
 /// than clients keep theirs unused.
 pub const HEADER_READ: Duration = Duration::from_secs(65);
+/// How much of a request's head is read.
+pub const REQUEST_HEAD: usize = 64 * 1024;
+/// Requests at once on one connection of HTTP/2: more than a client needs, and each is held to what a principal may have besides.
+pub const HTTP2_STREAMS: u32 = 256;
+/// What may arrive of one request on HTTP/2 before it is read.
+pub const HTTP2_WINDOW: u32 = 256 * 1024;
+/// The same of all requests of a connection.
+pub const HTTP2_CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// What waits to be written of one answer on HTTP/2.
+pub const HTTP2_SEND: usize = 256 * 1024;
+/// How long nothing has to come on a connection of HTTP/2 until we ask whether anybody is there.
+pub const HTTP2_PING: Duration = Duration::from_secs(30);
+/// How long that answer may take.
+pub const HTTP2_PONG: Duration = Duration::from_secs(20);
 /// How long the change to a WebSocket may take.
 pub const UPGRADE: Duration = Duration::from_secs(10);
 /// How long the first message on a WebSocket or of an attached client may take.

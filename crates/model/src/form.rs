@@ -15,39 +15,37 @@ pub fn fields(schema: &Value) -> Field {
     walk.field(schema, "", "", 0)
 }
 
-/// The values that a field takes, each with what it is called: `enum` with `enumNames`,
-/// and `oneOf` or `anyOf` of constants with titles.
-pub fn choices(schema: &Value) -> Vec<(Value, String)> {
-    let from = match schema["type"] == "array" {
-        true => &schema["items"],
-        false => schema,
-    };
-    if let Some(list) = from["enum"].as_array() {
-        let names = from["enumNames"].as_array();
-        let label = |at: usize, value: &Value| {
-            let named = names.and_then(|names| names.get(at)?.as_str());
-            named.map_or_else(|| shown(value), str::to_owned)
-        };
+/// The values that a field takes, each with its name where it has one: `enum` with
+/// `enumNames`, and `oneOf` or `anyOf` of constants with titles.
+fn choices(schema: &Value) -> Vec<(Value, Option<String>)> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    if let Some(list) = schema["enum"].as_array() {
+        let names = schema["enumNames"].as_array();
+        let name = |at: usize| names.and_then(|names| text(names.get(at)?));
         let each = list.iter().enumerate();
-        return each
-            .map(|(at, value)| (value.clone(), label(at, value)))
-            .collect();
+        return each.map(|(at, value)| (value.clone(), name(at))).collect();
     }
-    let titled = from["oneOf"]
+    let titled = schema["oneOf"]
         .as_array()
-        .or_else(|| from["anyOf"].as_array());
+        .or_else(|| schema["anyOf"].as_array());
+    let titled = titled.into_iter().flatten();
     titled
-        .into_iter()
-        .flatten()
-        .filter_map(|choice| {
-            let value = choice.get("const")?;
-            let label = choice["title"].as_str();
-            Some((
-                value.clone(),
-                label.map_or_else(|| shown(value), str::to_owned),
-            ))
-        })
+        .filter_map(|choice| Some((choice.get("const")?.clone(), text(&choice["title"]))))
         .collect()
+}
+
+/// A field that takes one of these. That null is one of them is said apart.
+fn as_enum(mut field: Field, choices: Vec<(Value, Option<String>)>) -> Field {
+    field.kind = "enum".to_owned();
+    field.nullable |= choices.iter().any(|(value, _)| value.is_null());
+    let named = choices.iter().any(|(_, name)| name.is_some());
+    for (value, name) in choices.into_iter().filter(|(value, _)| !value.is_null()) {
+        if named {
+            field.labels.push(name.unwrap_or_else(|| shown(&value)));
+        }
+        field.values.push(value);
+    }
+    field
 }
 
 /// A value as a person writes it.
@@ -98,15 +96,8 @@ impl Walk<'_> {
             field.values = vec![value.clone()];
             return field;
         }
-        if let Some(values) = schema["enum"].as_array() {
-            field.kind = "enum".to_owned();
-            field.nullable |= values.contains(&Value::Null);
-            field.values = values
-                .iter()
-                .filter(|value| !value.is_null())
-                .cloned()
-                .collect();
-            return field;
+        if schema["enum"].is_array() {
+            return as_enum(field, choices(schema));
         }
         if let Some(ways) = schema["oneOf"]
             .as_array()
@@ -180,9 +171,7 @@ impl Walk<'_> {
     fn choice(&mut self, mut field: Field, schema: &Value, ways: &[Value], depth: usize) -> Field {
         let titled = choices(schema);
         if !titled.is_empty() && titled.len() == ways.len() {
-            field.kind = "enum".to_owned();
-            field.values = titled.into_iter().map(|(value, _)| value).collect();
-            return field;
+            return as_enum(field, titled);
         }
         let is_null =
             |way: &&Value| way["type"] == "null" || way.get("const") == Some(&Value::Null);

@@ -256,7 +256,7 @@ pub fn holding() -> Holding {
     }
     match cgroup::why_not() {
         None => Holding::Kernel,
-        Some(why) => Holding::Looking(why),
+        Some(why) => Holding::Looking(why.to_string()),
     }
 }
 

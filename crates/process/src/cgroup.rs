@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,21 +42,45 @@ pub(crate) struct Group {
     slows_down: bool,
 }
 
+/// Why there is no place to make groups.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoPlace {
+    #[error("this system has no cgroup v2 at {ROOT}")]
+    NoVersion2,
+    #[error("this program is in no cgroup v2")]
+    InNone,
+    #[error("processes cannot be listed: {0}")]
+    Processes(io::Error),
+    #[error("{}: {error}", folder.display())]
+    Unreadable { folder: PathBuf, error: io::Error },
+    #[error("{} has no controller of memory", .0.display())]
+    NoMemory(PathBuf),
+    #[error("{} is not ours alone (a service with Delegate=yes would have its own)", .0.display())]
+    Shared(PathBuf),
+    #[error("{} was not lent to us", .0.display())]
+    NotLent(PathBuf),
+    #[error("{} was not lent to us ({error})", folder.display())]
+    NotTaken { folder: PathBuf, error: io::Error },
+}
+
+/// Where the kernel shows its groups.
+const ROOT: &str = "/sys/fs/cgroup";
+
 /// The place that we were lent, or why there is none. Looked for once, before the first
 /// server with caps starts.
-pub(crate) fn delegated() -> &'static Result<Place, String> {
-    static FOUND: OnceLock<Result<Place, String>> = OnceLock::new();
+pub(crate) fn delegated() -> &'static Result<Place, NoPlace> {
+    static FOUND: OnceLock<Result<Place, NoPlace>> = OnceLock::new();
     FOUND.get_or_init(|| offered().and_then(Offer::take))
 }
 
 /// Why there is no such place, if there is none. Takes nothing.
-pub(crate) fn why_not() -> Option<String> {
+pub(crate) fn why_not() -> Option<NoPlace> {
     offered().err()
 }
 
-fn offered() -> Result<Offer, String> {
+fn offered() -> Result<Offer, NoPlace> {
     let folder = own_folder()?;
-    let table = Table::read().map_err(|error| error.to_string())?;
+    let table = Table::read().map_err(NoPlace::Processes)?;
     let first = keeper::first();
     let below = table.descendants_of(first, &HashSet::new());
     let below = below.into_iter().map(|entry| entry.id.pid);
@@ -64,42 +89,44 @@ fn offered() -> Result<Offer, String> {
 }
 
 /// The group that we are in.
-fn own_folder() -> Result<PathBuf, String> {
-    let root = Path::new("/sys/fs/cgroup");
+fn own_folder() -> Result<PathBuf, NoPlace> {
+    let root = Path::new(ROOT);
     if !root.join("cgroup.controllers").exists() {
-        return Err("this system has no cgroup v2 at /sys/fs/cgroup".to_owned());
+        return Err(NoPlace::NoVersion2);
     }
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let path = own.lines().find_map(|line| line.strip_prefix("0::/"));
-    path.map(|path| root.join(path))
-        .ok_or_else(|| "this program is in no cgroup v2".to_owned())
+    path.map(|path| root.join(path)).ok_or(NoPlace::InNone)
 }
 
 impl Offer {
     /// Looks whether the group is ours alone. `ours` are all processes of this program.
-    fn look(folder: PathBuf, ours: &[i32]) -> Result<Self, String> {
-        let shown = folder.display();
-        let read = |name: &str| fs::read_to_string(folder.join(name));
-        let offered = read("cgroup.controllers").map_err(|error| format!("{shown}: {error}"))?;
+    fn look(folder: PathBuf, ours: &[i32]) -> Result<Self, NoPlace> {
+        let read = |name: &str| {
+            let read = fs::read_to_string(folder.join(name));
+            read.map_err(|error| NoPlace::Unreadable {
+                folder: folder.clone(),
+                error,
+            })
+        };
+        let offered = read("cgroup.controllers")?;
         let wanted = ["memory", "cpu", "pids"].into_iter();
         let wanted: Vec<&'static str> = wanted
             .filter(|name| offered.split_whitespace().any(|other| other == *name))
             .collect();
         if !wanted.contains(&"memory") {
-            return Err(format!("{shown} has no controller of memory"));
+            return Err(NoPlace::NoMemory(folder));
         }
-        let inside = read("cgroup.procs").map_err(|error| format!("{shown}: {error}"))?;
+        let inside = read("cgroup.procs")?;
         let inside: Vec<i32> = numbers(&inside).collect();
         if inside.iter().any(|pid| !ours.contains(pid)) {
-            return Err(format!(
-                "{shown} is not ours alone (a service with Delegate=yes would have its own)"
-            ));
+            return Err(NoPlace::Shared(folder));
         }
         let writable = [&folder, &folder.join("cgroup.subtree_control")]
             .into_iter()
             .all(|path| access(path, Access::WRITE_OK).is_ok());
         if !writable {
-            return Err(format!("{shown} was not lent to us"));
+            return Err(NoPlace::NotLent(folder));
         }
         Ok(Self {
             folder,
@@ -110,7 +137,7 @@ impl Offer {
 
     /// Makes a group of groups out of it. One that has groups with controllers has no
     /// processes of its own, so we move into one of them.
-    fn take(self) -> Result<Place, String> {
+    fn take(self) -> Result<Place, NoPlace> {
         let own = self.folder.join("switchboard");
         let moved = make(&own).and_then(|()| {
             let mut inside = self.inside.iter();
@@ -120,12 +147,16 @@ impl Offer {
             let all: Vec<String> = self.wanted.iter().map(|name| format!("+{name}")).collect();
             write(&self.folder, "cgroup.subtree_control", &all.join(" "))
         });
-        taken.map_err(|error| format!("{} was not lent to us ({error})", self.folder.display()))?;
-        Ok(Place {
-            has_cpu: self.wanted.contains(&"cpu"),
-            has_pids: self.wanted.contains(&"pids"),
-            folder: self.folder,
-        })
+        let (has_cpu, has_pids) = (self.wanted.contains(&"cpu"), self.wanted.contains(&"pids"));
+        let folder = self.folder;
+        match taken {
+            Ok(()) => Ok(Place {
+                folder,
+                has_cpu,
+                has_pids,
+            }),
+            Err(error) => Err(NoPlace::NotTaken { folder, error }),
+        }
     }
 }
 
@@ -154,7 +185,7 @@ impl Place {
 }
 
 impl Group {
-    fn begin(&self, caps: Caps, pid: i32) -> std::io::Result<()> {
+    fn begin(&self, caps: Caps, pid: i32) -> io::Result<()> {
         make(&self.folder)?;
         if let Some(memory) = caps.memory {
             write(&self.folder, "memory.max", &memory.to_string())?;
@@ -204,15 +235,15 @@ impl Drop for Group {
     }
 }
 
-fn make(folder: &Path) -> std::io::Result<()> {
+fn make(folder: &Path) -> io::Result<()> {
     match fs::create_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made,
     }
 }
 
 /// Files of the kernel are there, and take one write.
-fn write(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {
+fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     use std::io::Write;
     let mut file = fs::OpenOptions::new().write(true).open(folder.join(name))?;
     file.write_all(text.as_bytes())
@@ -290,11 +321,11 @@ mod tests {
         let folder = root.path().join("shared");
         kernel(&folder, "memory cpu pids", "7 8 100");
         let why = Offer::look(folder.clone(), &[7, 8]).unwrap_err();
-        assert!(why.contains("not ours alone"), "{why}");
+        assert!(matches!(why, NoPlace::Shared(_)), "{why}");
         kernel(&folder, "hugetlb", "7");
         let why = Offer::look(folder, &[7]).unwrap_err();
-        assert!(why.contains("no controller of memory"), "{why}");
+        assert!(matches!(why, NoPlace::NoMemory(_)), "{why}");
         let why = Offer::look(root.path().join("nowhere"), &[7]).unwrap_err();
-        assert!(why.contains("nowhere"), "{why}");
+        assert!(why.to_string().contains("nowhere"), "{why}");
     }
 }

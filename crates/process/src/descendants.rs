@@ -30,7 +30,7 @@ pub(crate) fn kill_all_except(spared: &HashSet<ProcessId>) -> usize {
     let mut known = HashSet::new();
     let mut pause = limits::DEATH_LOOK;
     loop {
-        if bury_all() == Family::Childless {
+        if bury_all().0 == Family::Childless {
             return 0;
         }
         let left = match Table::read() {
@@ -51,7 +51,9 @@ pub(crate) fn kill_all_except(spared: &HashSet<ProcessId>) -> usize {
             // No descriptors to look with: the groups we know ourselves.
             Err(_) => kill_groups(),
         };
-        if left == 0 && !spared.is_empty() || Instant::now() >= give_up {
+        // Whoever ended while the table was read may have left a child that is not in it.
+        let nobody = left == 0 && !spared.is_empty() && bury_all().1 == 0;
+        if nobody || Instant::now() >= give_up {
             return left;
         }
         #[expect(clippy::disallowed_methods, reason = "the process is ending")]
@@ -68,13 +70,15 @@ enum Family {
     Some,
 }
 
-/// Collects the status of every dead child.
-fn bury_all() -> Family {
+/// Collects the status of every dead child, and says how many there were.
+fn bury_all() -> (Family, usize) {
+    let mut buried = 0;
     loop {
         match waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
-            Ok(Some(_)) | Err(Errno::INTR) => {}
-            Ok(None) => return Family::Some,
-            Err(_) => return Family::Childless,
+            Ok(Some(_)) => buried += 1,
+            Err(Errno::INTR) => {}
+            Ok(None) => return (Family::Some, buried),
+            Err(_) => return (Family::Childless, buried),
         }
     }
 }
@@ -140,6 +144,7 @@ impl Undertaker {
                     || now.duration_since(since) >= limits::ORPHANED_AFTER
             };
             if is_orphan && let Some(pid) = Pid::from_raw(dead.id.pid) {
+                registry::bury();
                 let _ = waitid(
                     WaitId::Pid(pid),
                     WaitIdOptions::EXITED | WaitIdOptions::NOHANG,

@@ -93,20 +93,32 @@ impl Family {
         if state.exit(self.leader).is_none() {
             return Presence::Group;
         }
-        let Ok(table) = Table::read() else {
-            return state.presence_by_group(self.leader);
-        };
-        let (members, is_all) = self.members(&mut state, &table);
-        if members.iter().any(|member| member.group == self.pid()) && state.owns_group {
-            return Presence::Group;
+        // A process that starts another and ends while the table is read may be in it as
+        // dead, and the other not at all. So nobody counts as gone before a look in which
+        // none has ended who had not ended in the look before.
+        let mut ended_before = HashSet::new();
+        for _ in 0..limits::LOOKS_FOR_THE_LAST {
+            let buried = registry::buried();
+            let Ok(table) = Table::read() else {
+                return state.presence_by_group(self.leader);
+            };
+            let look = self.members(&mut state, &table);
+            let in_group = |member: &Entry| member.group == self.pid();
+            if state.owns_group && look.living.iter().any(in_group) {
+                return Presence::Group;
+            }
+            state.reap(self.leader);
+            state.owns_group = false;
+            if !look.living.is_empty() {
+                return Presence::Outsiders;
+            }
+            let is_still = look.ended.is_subset(&ended_before) && registry::buried() == buried;
+            if is_still && !look.missed_someone {
+                return Presence::Gone;
+            }
+            ended_before = look.ended;
         }
-        state.reap(self.leader);
-        state.owns_group = false;
-        if members.is_empty() && is_all {
-            Presence::Gone
-        } else {
-            Presence::Outsiders
-        }
+        Presence::Outsiders
     }
 
     /// Looks who belongs to the family, so that they are known later.
@@ -145,7 +157,7 @@ impl Family {
         let state = &mut *state;
         // First look, then signal: once parents die, the untagged are lost.
         let members = match Table::read() {
-            Ok(table) => self.members(state, &table).0,
+            Ok(table) => self.members(state, &table).living,
             Err(_) => Vec::new(),
         };
         if state.owns_group {
@@ -161,7 +173,7 @@ impl Family {
 
     /// The numbers of all that live.
     pub(crate) fn living(&self, table: &Table) -> Vec<i32> {
-        let (members, _) = self.members(&mut self.state.lock(), table);
+        let members = self.members(&mut self.state.lock(), table).living;
         members.iter().map(|member| member.id.pid).collect()
     }
 
@@ -175,8 +187,8 @@ impl Family {
         }
     }
 
-    /// Finds the living members, parents first; says whether that is all.
-    fn members(&self, state: &mut State, table: &Table) -> (Vec<Entry>, bool) {
+    /// Finds the members.
+    fn members(&self, state: &mut State, table: &Table) -> Look {
         let search = Search {
             leader: self.pid(),
             owns_group: state.owns_group,
@@ -194,8 +206,22 @@ impl Family {
             }
         }
         state.known = living.iter().map(|member| member.id).collect();
-        (living, !kin.missed_someone)
+        Look {
+            living,
+            missed_someone: kin.missed_someone,
+            ended: kin.ended,
+        }
     }
+}
+
+/// What one look at the machine's processes shows of a family.
+struct Look {
+    /// Those of it that live, parents first.
+    living: Vec<Entry>,
+    /// See [`Kin`](crate::kin::Kin).
+    missed_someone: bool,
+    /// Likewise.
+    ended: HashSet<ProcessId>,
 }
 
 impl State {

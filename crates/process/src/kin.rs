@@ -26,6 +26,9 @@ pub(super) struct Kin {
     /// Someone was gone before it could be asked whose it is. It may have been
     /// one of ours, and may have left a child.
     pub(super) missed_someone: bool,
+    /// Those who have ended and were ours to bury, whosever they were: one that ended
+    /// while the table was read may have left a child that is not in it.
+    pub(super) ended: HashSet<ProcessId>,
 }
 
 impl Search<'_> {
@@ -46,7 +49,11 @@ impl Search<'_> {
         }
         let adopts = table::adopts_orphans();
         let mut missed_someone = false;
+        let mut ended = HashSet::new();
         for entry in self.strangers(table, me, adopts) {
+            if adopts && entry.is_zombie && entry.parent == me {
+                ended.insert(entry.id);
+            }
             // Reading an environment costs something: only of those who can be it.
             let can_be = !entry.is_zombie && entry.id.started >= self.not_before;
             if !can_be || kin.found.contains(&entry.id.pid) {
@@ -64,6 +71,7 @@ impl Search<'_> {
         Kin {
             members,
             missed_someone,
+            ended,
         }
     }
 

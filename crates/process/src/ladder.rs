@@ -104,17 +104,33 @@ pub(super) async fn climb(family: &Arc<Family>, stdin: Option<ChildStdin>) -> St
 }
 
 /// Kills a family at once and without waiting for anyone else: for when there
-/// may be no runtime to wait on. Returns within a tenth of a second.
-pub(super) fn kill_now(family: &Family) {
-    let give_up = Instant::now() + limits::KILLED_AT_ONCE;
+/// may be no runtime to wait on. Returns within a tenth of a second; who is left then is
+/// pursued by a thread of its own, as on a busy machine somebody who forks away may be
+/// quicker than we are.
+pub(super) fn kill_now(family: &Arc<Family>) {
+    if kill_for(family, limits::KILLED_AT_ONCE) == Presence::Gone {
+        return;
+    }
+    let theirs = Arc::clone(family);
+    let pursuit = std::thread::Builder::new()
+        .name("pursuit".into())
+        .spawn(move || {
+            kill_for(&theirs, limits::UNKILLABLE_AFTER);
+            theirs.abandon();
+        });
+    if pursuit.is_err() {
+        family.abandon();
+    }
+}
+
+/// Kills all of a family, again and again until none is left or the time is over.
+fn kill_for(family: &Family, most: Duration) -> Presence {
+    let give_up = Instant::now() + most;
     loop {
         family.kill_all();
-        if family.presence() == Presence::Gone {
-            return;
-        }
-        if Instant::now() >= give_up {
-            family.abandon();
-            return;
+        let presence = family.presence();
+        if presence == Presence::Gone || Instant::now() >= give_up {
+            return presence;
         }
         #[expect(clippy::disallowed_methods, reason = "the runtime may be gone")]
         std::thread::sleep(Duration::from_millis(1));

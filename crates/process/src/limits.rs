@@ -72,6 +72,8 @@ pub(crate) const LONGEST_GROUP_PAUSE: Duration = Duration::from_secs(5);
 pub(crate) const DEATH_LOOK: Duration = Duration::from_micros(500);
 /// No such pause is longer.
 pub(crate) const LONGEST_DEATH_LOOK: Duration = Duration::from_millis(10);
+/// How often it is looked in a row whether nobody of a server is left, while processes end.
+pub(crate) const LOOKS_FOR_THE_LAST: usize = 4;
 /// How long those who are killed at once may take to be gone.
 pub(crate) const KILLED_AT_ONCE: Duration = Duration::from_millis(100);
 /// How long a start under way may hold up the end of everything.
@@ -80,3 +82,9 @@ pub(crate) const STARTS_HELD: Duration = Duration::from_millis(100);
 pub(crate) const BECOMING_PAUSE: Duration = Duration::from_micros(200);
 /// How long telling the desktop something may take.
 pub(crate) const NOTIFY: Duration = Duration::from_secs(5);
+/// How long the worker may take to give its terminal back before the keeper stops.
+pub(crate) const STOPS_WITHIN: Duration = Duration::from_secs(1);
+/// How often it is looked whether it has.
+pub(crate) const STOPPED_LOOK: Duration = Duration::from_millis(5);
+/// Processes above us that are looked through for a shell.
+pub(crate) const ANCESTORS: usize = 64;

@@ -6,6 +6,7 @@
 
 use crate::limits;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -17,6 +18,8 @@ static CHILDREN: Mutex<Children> = Mutex::new(Children {
     leaders: None,
     abandoned: Vec::new(),
 });
+
+static BURIED: AtomicUsize = AtomicUsize::new(0);
 
 struct Children {
     /// Leaders whose owner waits for them. (`None`: the empty set.)
@@ -75,6 +78,17 @@ pub(crate) fn is_leader(pid: i32) -> bool {
 /// All leaders that have not been waited for.
 pub(crate) fn leaders() -> Vec<i32> {
     CHILDREN.lock().leaders.iter().flatten().copied().collect()
+}
+
+/// How many adopted orphans were buried so far. Who counts before and after a look at the
+/// processes knows whether somebody may have ended and left the table in between.
+pub(crate) fn buried() -> usize {
+    BURIED.load(Ordering::SeqCst)
+}
+
+/// Notes that one is about to be buried.
+pub(crate) fn bury() {
+    BURIED.fetch_add(1, Ordering::SeqCst);
 }
 
 /// Waits for abandoned leaders that have died by now.

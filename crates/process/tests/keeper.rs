@@ -235,17 +235,29 @@ fn runners_are_caught() {
         program.server(&format!("sh {}; read x", script.display()));
         let length = || std::fs::metadata(&alive).map_or(0, |found| found.len());
         wait_until(5 * SECOND, "it to run", || length() > 40);
-        match victim {
-            0 => signal(program.keeper, Signal::KILL),
-            1 => signal(program.worker, Signal::KILL),
-            _ => assert!(program.ask("stop 0").ends_with("true")),
+        let runs_on = || {
+            let before = length();
+            std::thread::sleep(Duration::from_millis(300));
+            length() != before
+        };
+        let is_over = match victim {
+            0 => {
+                signal(program.keeper, Signal::KILL);
+                false
+            }
+            1 => {
+                signal(program.worker, Signal::KILL);
+                false
+            }
+            // On a busy machine the time for it may not be enough. Then that is said, and
+            // the rest is done behind its back.
+            _ => program.ask("stop 0").ends_with("true"),
+        };
+        if is_over {
+            assert!(!runs_on(), "said to be over");
+        } else {
+            wait_until(20 * SECOND, "it to be caught", || !runs_on());
         }
-        if victim < 2 {
-            std::thread::sleep(SECOND);
-        }
-        let before = length();
-        std::thread::sleep(Duration::from_millis(300));
-        assert_eq!(length(), before, "caught ({victim})");
     }
 }
 

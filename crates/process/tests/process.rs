@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use switchboard_testkit::LATE;
 
 use support::{all_dead, clinger, is_alive, pids, shell, start, state, wait_until};
-use switchboard_process::{Exit, Rung, STDERR_KEPT, ServerCommand, ServerProcess, Start};
+use switchboard_process::{
+    Exit, Rung, STDERR_KEPT, ServerCommand, ServerProcess, Start, TERMINATE_AFTER,
+};
 use tokio::io::AsyncReadExt;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -29,7 +31,12 @@ async fn output(server: &mut ServerProcess) -> String {
 async fn a_willing_server_ends_at_once() {
     let server = start("exec sleep 60");
     let stopped = server.stop().await;
-    assert_eq!(stopped.rung, Rung::Interrupt);
+    // A busy machine may need longer for a death than the next rung waits.
+    let is_in_time = stopped.took < TERMINATE_AFTER;
+    assert!(
+        stopped.rung == Rung::Interrupt || !is_in_time && stopped.rung == Rung::Terminate,
+        "{stopped:?}"
+    );
     assert_eq!(stopped.exit, Some(Exit::Signal(2)));
     assert!(stopped.is_complete);
     assert!(

@@ -115,6 +115,8 @@ pub const CASSETTE_BETWEEN: usize = 10_000;
 pub const CASSETTE_DIFFERENCES: usize = 100;
 /// Characters of a value that is named there.
 pub const CASSETTE_VALUE: usize = 500;
+/// Pages of its tools that a server is asked for before any of them is called.
+pub const CASSETTE_PAGES: usize = 100;
 /// How long a client may take to answer what a replayed server asks.
 pub const CASSETTE_QUESTION: Duration = Duration::from_secs(600);
 /// Calls that a replayed server answers at once.

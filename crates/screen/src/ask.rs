@@ -81,6 +81,13 @@ pub enum Ask {
     MakeToken(String),
     /// To revoke one.
     Revoke(String),
+    /// Calls as a cassette, written to a file.
+    Export {
+        /// Which calls.
+        filter: String,
+        /// The file, as it was typed.
+        file: String,
+    },
     /// To keep messages, or no longer.
     Tap(bool),
     /// To write rules, or to show what would be written.
@@ -129,9 +136,15 @@ impl Ask {
             Self::Tokens => get("tokens"),
             Self::MakeToken(name) => post("tokens", Ok(json!({ "name": name }))),
             Self::Revoke(name) => delete(&format!("tokens/{}", escaped(name))),
+            Self::Export { filter, .. } => get(&format!("export?filter={}", escaped(filter))),
             Self::Tap(armed) => post("tap", Ok(json!({ "armed": armed }))),
             Self::Rule(rule) => post("tools/rules", to_value(rule)),
         }
+    }
+
+    /// Whether it is answered when a tool is done, however long that takes.
+    pub fn is_call(&self) -> bool {
+        matches!(self, Self::Call { .. } | Self::Replay(..))
     }
 
     /// What is being tried, for a line that says it failed.
@@ -142,6 +155,7 @@ impl Ask {
                 format!("call {}", make.name.as_deref().unwrap_or_default())
             }
             Self::Answer { answer, .. } => answer.action.clone(),
+            Self::Export { file, .. } => format!("save {file}"),
             Self::MakeToken(name) => format!("make the token {name}"),
             Self::Revoke(name) => format!("revoke the token {name}"),
             other => other.request().path,
@@ -235,6 +249,10 @@ mod tests {
             Ask::Tokens,
             Ask::MakeToken("t".into()),
             Ask::Revoke("t".into()),
+            Ask::Export {
+                filter: "id:1 or ok".into(),
+                file: "f".into(),
+            },
             Ask::Tap(true),
             Ask::Rule(Box::default()),
         ];

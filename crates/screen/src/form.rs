@@ -302,9 +302,14 @@ impl Node {
             }
             Held::Text(Some(input)) if input.is_empty() => Some("\"\"".into()),
             Held::Text(Some(input)) => Some(input.text()),
-            Held::OneOf(values, at) => at.and_then(|at| values.get(at)).map(|value| match value {
-                Value::String(text) => text.clone(),
-                value => value.to_string(),
+            Held::OneOf(values, at) => at.and_then(|at| {
+                let named = self.field.labels.get(at).cloned();
+                named.or_else(|| {
+                    values.get(at).map(|value| match value {
+                        Value::String(text) => text.clone(),
+                        value => value.to_string(),
+                    })
+                })
             }),
             Held::Members(_) => Some(String::new()),
             Held::Items(items) => Some(match items.len() {

@@ -40,8 +40,13 @@ pub enum Message {
         /// Its exit code; none where a signal ended it.
         code: Option<i32>,
     },
-    /// What `doctor` found, or why it found nothing.
-    Examined(Result<Value, String>),
+    /// What `doctor` found.
+    Examined(Value),
+    /// `doctor` found nothing.
+    NotExamined {
+        /// Why not.
+        why: String,
+    },
     /// Something to say in one line.
     Told(String),
 }
@@ -86,7 +91,7 @@ pub enum Effect {
     RunOnTerminal(Vec<String>),
     /// End a command.
     Kill(u64),
-    /// Run `doctor`; the answer comes as [`Message::Examined`].
+    /// Run `doctor`; the answer comes as [`Message::Examined`] or [`Message::NotExamined`].
     Examine,
     /// Put something into the clipboard of the terminal.
     Copy(String),

@@ -25,6 +25,8 @@ pub struct Model {
     pub ahead: i64,
     /// The program's commands, for completion.
     pub verbs: Vec<Verb>,
+    /// Whether it lies over `up`, which is there again when it is left.
+    pub over_up: bool,
 
     /// Which gateway is looked at.
     pub link: Link,
@@ -127,6 +129,8 @@ pub enum Asked {
     Filter,
     /// The name of a new token.
     Token,
+    /// The file that calls are saved to.
+    File,
 }
 
 /// Something that is said.

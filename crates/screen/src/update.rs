@@ -47,11 +47,15 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         }
         Message::Ended { run, code } => ended(model, run, code),
         Message::Examined(found) => {
-            model.doctor = match found.map(serde_json::from_value::<Vec<Finding>>) {
-                Ok(Ok(findings)) => Doctor::Found(findings),
-                Ok(Err(error)) => Doctor::Failed(error.to_string()),
-                Err(why) => Doctor::Failed(why),
+            model.doctor = match serde_json::from_value::<Vec<Finding>>(found) {
+                Ok(findings) => Doctor::Found(findings),
+                Err(error) => Doctor::Failed(error.to_string()),
             };
+            model.settle(View::Doctor);
+            Vec::new()
+        }
+        Message::NotExamined { why } => {
+            model.doctor = Doctor::Failed(why);
             model.settle(View::Doctor);
             Vec::new()
         }

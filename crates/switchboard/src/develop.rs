@@ -55,7 +55,7 @@ impl Sources {
         for root in &self.roots {
             let mut open = vec![root.clone()];
             while let Some(path) = open.pop() {
-                if let Some(inside) = folder(&path) {
+                if let Some(inside) = folder(&path, path == *root) {
                     folders += 1;
                     if folders > limits::SOURCES_FOLDERS {
                         seen.is_cut = true;
@@ -89,9 +89,13 @@ impl Sources {
     }
 }
 
-/// What is in a folder. A link to one is not followed: it may lead around in a circle.
-fn folder(path: &Path) -> Option<impl Iterator<Item = PathBuf> + use<>> {
-    let about = fs::symlink_metadata(path).ok()?;
+/// What is in a folder. A link to one is not followed: it may lead around in a circle; unless
+/// it is what somebody named.
+fn folder(path: &Path, is_root: bool) -> Option<impl Iterator<Item = PathBuf> + use<>> {
+    let about = match is_root {
+        true => fs::metadata(path).ok()?,
+        false => fs::symlink_metadata(path).ok()?,
+    };
     let entries = fs::read_dir(path).ok().filter(|_| about.is_dir())?;
     Some(entries.flatten().map(|entry| entry.path()))
 }

@@ -78,7 +78,7 @@ pub(crate) use builtin::made_when_needed;
 #[cfg(feature = "builtin")]
 pub use builtin::{builtin, linked, system};
 
-use http::Uri;
+use http::{HeaderName, HeaderValue, Uri};
 use std::ffi::OsString;
 use switchboard_host::{Host, Remote, ServerSpec, Target};
 use switchboard_process::{Inherit, ServerCommand};
@@ -110,4 +110,14 @@ pub fn command(
 /// no connection to it, and says why.
 pub fn remote(name: &str, url: Uri) -> ServerSpec {
     ServerSpec::new(name, Target::Http(Remote::new(url)))
+}
+
+/// Adds a header to every request to a server at an address; to one that is a program it
+/// means nothing.
+pub fn header(spec: &mut ServerSpec, name: &str, value: &str) -> Result<(), http::Error> {
+    let (name, value) = (HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
+    if let Target::Http(remote) = &mut spec.target {
+        remote.headers.append(name, value);
+    }
+    Ok(())
 }

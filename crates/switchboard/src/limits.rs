@@ -48,6 +48,8 @@ pub const API_SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 pub const API_EVENT_BYTES: usize = 4 * 1024 * 1024;
 /// How long a gateway may take to begin an answer that has to ask servers.
 pub const API_ANSWER: Duration = Duration::from_secs(120);
+/// The same for a call, which its own limits end much earlier: longer than any of them.
+pub const API_CALL: Duration = Duration::from_secs(200_000);
 /// Items of a list that are answered.
 pub const API_LIST: usize = 5000;
 /// Records on one page, unless it is said how many.
@@ -186,6 +188,12 @@ pub const OUT_TICKETS: usize = 1024;
 /// How long after an answer a sign-in is asked for again, in milliseconds, where nobody
 /// made it.
 pub const SIGN_IN_AGAIN_MS: u64 = 120_000;
+/// How large a page of a server's may be that is shown in the console.
+pub const APP_BYTES: usize = 4 * 1024 * 1024;
+/// How many of them wait for their frame to fetch them.
+pub const APP_PAGES: usize = 8;
+/// How long one waits for that.
+pub const APP_KEPT: Duration = Duration::from_secs(30);
 
 /// How long a gateway that is to take another's place may take until it serves.
 pub const HANDOVER: Duration = Duration::from_secs(60);

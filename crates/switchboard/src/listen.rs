@@ -9,7 +9,7 @@ use crate::{
     watching::WatchError,
 };
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
-use switchboard_auth::{self as auth, DoorSettings};
+use switchboard_auth::{self as auth, DoorSettings, RoleClaim};
 use switchboard_gateway::{
     Door,
     faces::http::{self, Routes},
@@ -56,6 +56,8 @@ pub struct Issuer {
     pub url: Url,
     /// What its tokens must be meant for.
     pub audience: String,
+    /// What says what somebody may do over the API.
+    pub roles: Option<RoleClaim>,
 }
 
 /// Why nobody is listening.
@@ -269,7 +271,12 @@ impl Listen {
 
     /// The identity provider whose tokens are accepted, if there is one.
     fn oidc(&self, address: SocketAddr) -> Result<Option<Arc<auth::Door>>, ListenError> {
-        let Some(Issuer { url, audience }) = &self.issuer else {
+        let Some(Issuer {
+            url,
+            audience,
+            roles,
+        }) = &self.issuer
+        else {
             return Ok(None);
         };
         let secure = self.tls.is_some() || self.behind_proxy;
@@ -284,6 +291,7 @@ impl Listen {
             scopes: Vec::new(),
             // The operator has named it.
             allow_private_addresses: true,
+            roles: roles.clone(),
         };
         let door = auth::Door::new(settings);
         let door = door.map_err(|fault| ListenError::Issuer(fault.to_string()))?;

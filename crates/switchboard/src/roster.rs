@@ -126,6 +126,23 @@ impl Roster {
     }
 }
 
+/// A server that stays as it was keeps its way in: what is signed in there is signed in to
+/// by that one.
+pub(crate) fn keep_ways(members: &mut [Member], before: &[Member]) {
+    for member in members {
+        let Status::Server(server) = &member.status else {
+            continue;
+        };
+        let same = before.iter().find(|old| match &old.status {
+            Status::Server(old) => Arc::ptr_eq(old, server),
+            _ => false,
+        });
+        if let Some(same) = same {
+            member.authority.clone_from(&same.authority);
+        }
+    }
+}
+
 /// An entry, before there is a host.
 pub(crate) struct Prepared {
     entry: Entry,

@@ -10,7 +10,7 @@ use hyper_util::rt::TokioIo;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpStream;
 
@@ -172,11 +172,25 @@ impl Browser {
         self.run(&script).await.as_u64().unwrap_or_default()
     }
 
-    /// Clicks an element, once it is there.
+    /// Clicks an element, once it is there and can be clicked: one that is drawn anew, or
+    /// that something covers for a moment, is clicked a moment later, as by a person.
+    ///
+    /// # Panics
+    /// At the deadline, with why it could not be clicked.
     pub async fn click(&self, css: &str) {
-        let element = self.wait(css).await;
-        let path = format!("element/{}/click", element.as_str().expect("an element"));
-        self.ask(Method::POST, &path, Some(&json!({}))).await;
+        let begun = Instant::now();
+        loop {
+            let element = self.wait(css).await;
+            let element = element.as_str().expect("an element");
+            let path = format!("/session/{}/element/{element}/click", self.session);
+            let clicked = tried(&self.authority, Method::POST, &path, Some(&json!({}))).await;
+            let Err(why) = clicked else { return };
+            let passes = ["not interactable", "stale element", "click intercepted"];
+            let passes = passes.iter().any(|word| why.contains(word));
+            let late = begun.elapsed() > DEADLINE;
+            assert!(passes && !late, "{css} cannot be clicked: {why}");
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Types into an element, once it is there.
@@ -214,6 +228,22 @@ impl Browser {
         let text = text.as_str().expect("a picture");
         let bytes = base64::engine::general_purpose::STANDARD.decode(text);
         std::fs::write(file, bytes.expect("base64")).expect("a file");
+    }
+
+    /// Bytes that the page's scripts hold, after what nobody holds was collected.
+    pub async fn heap(&self) -> u64 {
+        for _ in 0..2 {
+            self.devtools("HeapProfiler.collectGarbage").await;
+        }
+        let used = self.devtools("Runtime.getHeapUsage").await;
+        used["usedSize"].as_f64().unwrap_or_default() as u64
+    }
+
+    /// A command of the browser's own protocol.
+    async fn devtools(&self, command: &str) -> Value {
+        let body = json!({ "cmd": command, "params": {} });
+        self.ask(Method::POST, "goog/cdp/execute", Some(&body))
+            .await
     }
 
     /// What was written to the browser's console since the last look, faults first of all:
@@ -271,6 +301,17 @@ async fn listening(driver: &mut Program) -> String {
 
 /// One request, and the value of its answer.
 async fn ask(authority: &str, verb: Method, path: &str, body: Option<&Value>) -> Value {
+    let said = tried(authority, verb.clone(), path, body).await;
+    said.unwrap_or_else(|why| panic!("{verb} {path} with {body:?}: {why}"))
+}
+
+/// The same, or what the driver says is wrong.
+async fn tried(
+    authority: &str,
+    verb: Method,
+    path: &str,
+    body: Option<&Value>,
+) -> Result<Value, String> {
     let asking = async {
         let stream = TcpStream::connect(authority).await.expect("a driver");
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
@@ -292,8 +333,8 @@ async fn ask(authority: &str, verb: Method, path: &str, body: Option<&Value>) ->
     };
     let value = tokio::time::timeout(DEADLINE, asking).await;
     let value = value.unwrap_or_else(|_| panic!("{verb} {path}: no answer"));
-    if let Some(error) = value.get("error").and_then(Value::as_str) {
-        panic!("{verb} {path} with {body:?}: {error}: {}", value["message"]);
+    match value.get("error").and_then(Value::as_str) {
+        Some(error) => Err(format!("{error}: {}", value["message"])),
+        None => Ok(value),
     }
-    value
 }

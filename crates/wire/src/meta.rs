@@ -28,6 +28,8 @@ pub const UI_PAGE_MEMBER: &str = "resourceUri";
 pub const UI_PAGE: &str = "ui/resourceUri";
 /// The extension by which there are such pages.
 pub const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
+/// What such a page says that it is.
+pub const UI_PAGE_KIND: &str = "text/html;profile=mcp-app";
 /// Which place in which trace a request is made at (W3C Trace Context).
 pub const TRACEPARENT: &str = "traceparent";
 /// What others keep beside that.

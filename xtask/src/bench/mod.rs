@@ -9,6 +9,7 @@
 
 mod budgets;
 mod callgrind;
+mod console;
 pub mod instructions;
 pub mod list;
 mod measure;
@@ -16,6 +17,7 @@ mod others;
 pub mod pool;
 mod proc;
 mod report;
+pub mod screen;
 pub mod start;
 pub mod subjects;
 
@@ -33,7 +35,10 @@ const PROFILE: &str = "dist";
 
 /// Options of `cargo xtask bench`.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Few cells, one round, one second each
     #[arg(long)]
     quick: bool,
@@ -61,9 +66,21 @@ pub struct Options {
     /// Beside other gateways, which are installed by package name
     #[arg(long)]
     others: bool,
+    /// What each way of watching costs, beside nothing watched
+    #[arg(long, conflicts_with = "others")]
+    watching: bool,
     /// Put the table into docs/design/performance.md
     #[arg(long)]
     write: bool,
+}
+
+/// What is measured instead of calls.
+#[derive(clap::Subcommand)]
+enum What {
+    /// The terminal screen: its first frame, its memory, its size
+    Screen(screen::Options),
+    /// The page in a browser
+    Console(console::Options),
 }
 
 impl Options {
@@ -72,9 +89,11 @@ impl Options {
             true => default.to_vec(),
             false => chosen.clone(),
         };
-        let (bytes, clients): (&[u64], &[u64]) = match self.quick || self.others {
-            true => (&[200, 10 << 10], &[1, 16]),
-            false => (&[200, 10 << 10, 1 << 20], &[1, 16, 256]),
+        let (bytes, clients): (&[u64], &[u64]) = match self.section() {
+            Section::Watching => (&[200], &[1, 16]),
+            Section::Others => (&[200, 10 << 10], &[1, 16]),
+            Section::Alone if self.quick => (&[200, 10 << 10], &[1, 16]),
+            _ => (&[200, 10 << 10, 1 << 20], &[1, 16, 256]),
         };
         let clients = or(&self.clients, clients);
         let cell = |bytes| {
@@ -87,17 +106,21 @@ impl Options {
     }
 
     fn subjects(&self) -> Vec<Subject> {
-        match (self.subjects.is_empty(), self.others) {
-            (false, _) => self.subjects.clone(),
-            (true, false) => Subject::ALONE.to_vec(),
-            (true, true) => Subject::AMONG_OTHERS.to_vec(),
+        if !self.subjects.is_empty() {
+            return self.subjects.clone();
+        }
+        match self.section() {
+            Section::Others => Subject::AMONG_OTHERS.to_vec(),
+            Section::Watching => Subject::WATCHING.to_vec(),
+            _ => Subject::ALONE.to_vec(),
         }
     }
 
     fn section(&self) -> Section {
-        match self.others {
-            true => Section::Others,
-            false => Section::Alone,
+        match (self.others, self.watching) {
+            (true, _) => Section::Others,
+            (_, true) => Section::Watching,
+            (false, false) => Section::Alone,
         }
     }
 
@@ -112,10 +135,16 @@ impl Options {
 
 /// Builds, measures, prints.
 pub fn run(options: &Options) -> Result<()> {
+    if let Some(What::Console(options)) = &options.what {
+        return console::run(options);
+    }
     ensure!(
         cfg!(target_os = "linux"),
         "the bench reads /proc, so it runs on Linux only"
     );
+    if let Some(What::Screen(options)) = &options.what {
+        return screen::run(options);
+    }
     let scratch = paths::scratch("bench")?;
     let programs = build(options.others)?;
     let mut subjects = options.subjects();
@@ -210,6 +239,7 @@ fn beside(options: &Options, nginx: Option<String>) -> String {
     match (options.others, nginx) {
         (true, _) => others::versions(),
         (false, Some(nginx)) => nginx,
+        (false, None) if options.watching => "Switchboard beside itself".into(),
         (false, None) => "nginx was not measured".into(),
     }
 }

@@ -15,6 +15,12 @@ pub enum Section {
     Alone,
     /// The gateway beside others of its kind.
     Others,
+    /// The gateway beside itself, watched in several ways.
+    Watching,
+    /// The terminal screen.
+    Screen,
+    /// The page in a browser.
+    Console,
 }
 
 impl Section {
@@ -28,14 +34,27 @@ impl Section {
                 "<!-- others: begin (written by `cargo xtask bench --others --write`) -->",
                 "<!-- others: end -->",
             ),
+            Self::Watching => (
+                "<!-- watching: begin (written by `cargo xtask bench --watching --write`) -->",
+                "<!-- watching: end -->",
+            ),
+            Self::Screen => (
+                "<!-- screen: begin (written by `cargo xtask bench screen --write`) -->",
+                "<!-- screen: end -->",
+            ),
+            Self::Console => (
+                "<!-- console: begin (written by `cargo xtask bench console --write`) -->",
+                "<!-- console: end -->",
+            ),
         }
     }
 
     /// What the others' processor time is divided by, and its name.
     fn reference(self) -> (Subject, &'static str) {
         match self {
-            Self::Alone => (Subject::Nginx, "÷ nginx"),
+            Self::Alone | Self::Screen | Self::Console => (Subject::Nginx, "÷ nginx"),
             Self::Others => (Subject::Stdio, "÷ Switchboard"),
+            Self::Watching => (Subject::Unwatched, "÷ nothing"),
         }
     }
 }
@@ -82,6 +101,7 @@ impl Results {
             "CPU µs/call",
             "(min–max)",
             ratio,
+            "(min–max)",
             "p50 µs",
             "p99 µs",
             "calls/s",
@@ -89,34 +109,46 @@ impl Results {
             "peak PSS MiB",
         ]);
         for (&(cell, subject), samples) in &self.samples {
-            let reference = self
-                .samples
-                .get(&(cell, reference))
-                .and_then(|samples| median(samples, |sample| sample.cpu_us));
-            let cpu = median(samples, |sample| sample.cpu_us);
-            let ratio = cpu.zip(reference).map(|(cpu, other)| cpu / other);
+            let reference = self.samples.get(&(cell, reference));
+            let cpu = values(samples, |sample| sample.cpu_us);
+            let ratios = reference.map_or_else(Vec::new, |other| ratios(samples, other));
             let show = |value: Option<f64>, digits: usize| {
                 value.map_or_else(|| "–".into(), |value| format!("{value:.digits$}"))
+            };
+            let of = |what: fn(&Sample) -> Option<f64>, digits| {
+                show(median(&values(samples, what)), digits)
             };
             table.row([
                 cell.to_string(),
                 subject.name().into(),
-                show(cpu, 1),
-                range(samples),
-                show(ratio, 2),
-                show(median(samples, |sample| Some(sample.p50_us)), 0),
-                show(median(samples, |sample| Some(sample.p99_us)), 0),
-                show(median(samples, |sample| Some(sample.per_second)), 0),
-                show(median(samples, |sample| sample.rss_mib), 1),
-                show(median(samples, |sample| sample.pss_mib), 1),
+                show(median(&cpu), 1),
+                range(&cpu, 1),
+                show(median(&ratios), 3),
+                range(&ratios, 2),
+                of(|sample| Some(sample.p50_us), 0),
+                of(|sample| Some(sample.p99_us), 0),
+                of(|sample| Some(sample.per_second), 0),
+                of(|sample| sample.rss_mib, 1),
+                of(|sample| sample.pss_mib, 1),
             ]);
         }
         format!("{}\n{}\n", table.render(), self.conditions)
     }
 }
 
-fn median(samples: &[Sample], of: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
-    let mut values: Vec<f64> = samples.iter().filter_map(of).collect();
+fn values(samples: &[Sample], of: impl Fn(&Sample) -> Option<f64>) -> Vec<f64> {
+    samples.iter().filter_map(of).collect()
+}
+
+/// What each round took, divided by what its neighbour took: both had the same machine.
+fn ratios(samples: &[Sample], others: &[Sample]) -> Vec<f64> {
+    let pairs = samples.iter().zip(others);
+    let ratio = |(one, other): (&Sample, &Sample)| Some(one.cpu_us? / other.cpu_us?);
+    pairs.filter_map(ratio).collect()
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {
@@ -126,18 +158,17 @@ fn median(samples: &[Sample], of: impl Fn(&Sample) -> Option<f64>) -> Option<f64
     }
 }
 
-fn range(samples: &[Sample]) -> String {
-    let values = || samples.iter().filter_map(|sample| sample.cpu_us);
-    match (
-        values().min_by(f64::total_cmp),
-        values().max_by(f64::total_cmp),
-    ) {
-        (Some(least), Some(most)) => format!("{least:.1}–{most:.1}"),
+fn range(values: &[f64], digits: usize) -> String {
+    let least = values.iter().copied().min_by(f64::total_cmp);
+    let most = values.iter().copied().max_by(f64::total_cmp);
+    match (least, most) {
+        (Some(least), Some(most)) => format!("{least:.digits$}–{most:.digits$}"),
         _ => "–".into(),
     }
 }
 
-fn processor() -> String {
+/// The processor's name.
+pub fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = text
         .lines()
@@ -184,14 +215,20 @@ mod tests {
 
     #[test]
     fn the_median_of_an_even_number_is_the_middle() {
+        assert_eq!(median(&[1.0, 9.0, 3.0, 5.0]), Some(4.0));
+        assert_eq!(median(&[1.0, 9.0, 3.0]), Some(3.0));
+        assert_eq!(range(&[1.0, 9.0, 3.0, 5.0], 1), "1.0–9.0");
+        assert_eq!(median(&[]), None);
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_neighbours() {
         let sample = |cpu| Sample {
             cpu_us: Some(cpu),
             ..Sample::default()
         };
-        let samples = [sample(1.0), sample(9.0), sample(3.0), sample(5.0)];
-        assert_eq!(median(&samples, |sample| sample.cpu_us), Some(4.0));
-        assert_eq!(median(&samples[..3], |sample| sample.cpu_us), Some(3.0));
-        assert_eq!(range(&samples), "1.0–9.0");
-        assert_eq!(median(&[], |sample| sample.cpu_us), None);
+        let (one, other) = ([sample(2.0), sample(30.0)], [sample(1.0), sample(10.0)]);
+        assert_eq!(ratios(&one, &other), [2.0, 3.0]);
+        assert!(ratios(&one, &[Sample::default()]).is_empty());
     }
 }

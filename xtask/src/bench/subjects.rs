@@ -43,6 +43,12 @@ pub enum Subject {
     Stdio,
     /// Switchboard, the upstream over HTTP
     Http,
+    /// Switchboard → stdio with nothing watched
+    Unwatched,
+    /// Switchboard → stdio with metrics and the audit that syncs each second
+    Audited,
+    /// Switchboard → stdio with metrics and every message kept
+    Tapped,
     /// supergateway, the upstream over stdio
     Supergateway,
     /// mcp-proxy, the upstream over stdio
@@ -77,6 +83,19 @@ impl Subject {
         Self::FastMcp,
     ];
 
+    /// What each way of watching costs.
+    pub const WATCHING: [Self; 4] = [Self::Unwatched, Self::Stdio, Self::Audited, Self::Tapped];
+
+    /// Options of `serve` that make it what it is.
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Unwatched => &["--metrics", "off"],
+            Self::Audited => &["--audit"],
+            Self::Tapped => &["--tap"],
+            _ => &[],
+        }
+    }
+
     /// Its name in the table.
     pub fn name(self) -> &'static str {
         match self {
@@ -84,6 +103,9 @@ impl Subject {
             Self::Nginx => "nginx",
             Self::Stdio => "Switchboard → stdio",
             Self::Http => "Switchboard → HTTP",
+            Self::Unwatched => "→ stdio, nothing watched",
+            Self::Audited => "→ stdio, metrics and audit",
+            Self::Tapped => "→ stdio, metrics and tap",
             Self::Supergateway => "supergateway → stdio",
             Self::McpProxy => "mcp-proxy → stdio",
             Self::FastMcp => "FastMCP → stdio",
@@ -113,7 +135,7 @@ impl Subject {
                 running.url = url;
                 running._proxy = Some(proxy);
             }
-            Self::Stdio | Self::Http => {
+            Self::Stdio | Self::Http | Self::Unwatched | Self::Audited | Self::Tapped => {
                 let entry = match &upstream_url {
                     Some(url) => json!({"type": "http", "url": url}),
                     None => {
@@ -121,7 +143,7 @@ impl Subject {
                     }
                 };
                 let token = token(scratch)?;
-                let gateway = gateway(programs, &entry, &token, scratch)?;
+                let gateway = gateway(programs, &entry, &token, self.options(), scratch)?;
                 running.root = Some(gateway.id());
                 running.url = format!("{}/mcp/{ENTRY}", gateway.url);
                 running.token = Some(token);
@@ -147,15 +169,18 @@ pub fn upstream(program: &Path, scratch: &Path) -> Result<Server> {
     Server::start(&mut command, scratch.join("upstream.log"), START_LIMIT)
 }
 
-/// The gateway with everything on that is on by default, the token included.
+/// The gateway with everything on that is on by default, the token included, and these
+/// options of `serve`.
 fn gateway(
     programs: &Programs,
     entry: &serde_json::Value,
     token: &Path,
+    options: &[&str],
     scratch: &Path,
 ) -> Result<Server> {
     let command = Command::new(&programs.gateway);
     let mut command = gateway_command(command, entry, token, scratch)?;
+    command.args(options);
     Server::start(&mut command, scratch.join("gateway.log"), START_LIMIT).context("the gateway")
 }
 

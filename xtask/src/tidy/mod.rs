@@ -8,6 +8,7 @@ mod caps;
 mod count;
 mod crates;
 mod debts;
+mod errors;
 mod invariants;
 mod pages;
 mod protocol;
@@ -65,10 +66,12 @@ pub const RULES: &[Rule] = &[
     crates::PEERS,
     caps::CAPS,
     caps::WAITS,
+    errors::ERRORS,
     pages::LINKS,
     pages::PATHS,
     pages::SOURCES,
     pages::WALKS,
+    pages::MAP,
     sizes::FILES,
     sizes::FUNCTIONS,
     invariants::HELD,

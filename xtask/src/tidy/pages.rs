@@ -28,6 +28,14 @@ pub const WALKS: Rule = Rule {
     check: walks,
 };
 
+/// The map.
+pub const MAP: Rule = Rule {
+    name: "map",
+    why: "ARCHITECTURE.md has at most 40 words and 38 rows of where to look: what needs more \
+          wants better names",
+    check: map,
+};
+
 /// Pages in the comments of sources.
 pub const SOURCES: Rule = Rule {
     name: "sources",
@@ -150,11 +158,47 @@ fn path_in(span: &str) -> Option<&str> {
     (is_path && !is_odd && !span.starts_with(['/', '-', '@'])).then_some(span)
 }
 
+const MAP_PAGE: &str = "ARCHITECTURE.md";
+/// The most words that have to be explained.
+const WORDS: usize = 40;
+/// The most rows of where to look.
+const ROWS: usize = 38;
+
+fn map(tree: &Tree) -> Vec<Finding> {
+    let words = table(tree, "Words");
+    // Words that are explained together are in one row.
+    let words = words.iter().flat_map(|row| row.split('|').nth(1));
+    let words: usize = words.map(|some| some.split(',').count()).sum();
+    let rows = rows(tree).len();
+    let counted = [(words, WORDS, "words"), (rows, ROWS, "rows")];
+    let over = counted.iter().filter(|(count, most, _)| count > most);
+    over.map(|(count, most, what)| {
+        Finding::at(MAP_PAGE, 0, format!("has {count} {what} of at most {most}"))
+    })
+    .collect()
+}
+
+/// The rows of the table that says where what is.
+pub fn rows(tree: &Tree) -> Vec<&str> {
+    table(tree, "Where to look")
+}
+
+/// The rows of the first table of a section, without its head.
+fn table<'a>(tree: &'a Tree, section: &str) -> Vec<&'a str> {
+    let text = tree.text(MAP_PAGE).unwrap_or_default();
+    let (_, section) = text
+        .split_once(&format!("\n## {section}\n"))
+        .unwrap_or_default();
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter(|line| line.starts_with('|'));
+    rows.skip(2).collect()
+}
+
 /// The most files of one walk.
 const WALK: usize = 24;
 
 fn walks(tree: &Tree) -> Vec<Finding> {
-    let page = "ARCHITECTURE.md";
+    let page = MAP_PAGE;
     let text = tree.text(page).unwrap_or_default();
     let section = text.split("\n## Three walks\n").nth(1).unwrap_or_default();
     let section = section.split("\n## ").next().unwrap_or_default();
@@ -228,6 +272,21 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_and_rows_are_few() {
+        let page = |words: &str, rows: usize| {
+            let rows = "| a | b |\n".repeat(rows);
+            format!(
+                "# x\n\n## Words\n\n| word | means |\n|---|---|\n| {words} | x |\n\n## Where to look\n\n| a | b |\n|---|---|\n{rows}\n## Next\n\n| c |\n"
+            )
+        };
+        let wrong =
+            |words: &str, rows| map(&Tree::planted(&[(MAP_PAGE, &page(words, rows))])).len();
+        let many = vec!["a"; WORDS + 1].join(", ");
+        assert_eq!(wrong("a, b", ROWS), 0);
+        assert_eq!((wrong("a", ROWS + 1), wrong(&many, 1)), (1, 1));
+    }
 
     #[test]
     fn a_link_that_leads_nowhere_is_found() {

@@ -1,7 +1,7 @@
 //! The types for TypeScript.
 
-use super::{name_of, types};
-use crate::routes::ROUTES;
+use super::{Types, name_of, types};
+use crate::routes::{ROUTES, Route};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -39,6 +39,41 @@ pub fn typescript() -> String {
             }
         }
     }
+    text.push_str(&answers(&types));
+    text
+}
+
+/// What each route answers, by its verb and its path, for whoever asks by both.
+fn answers(types: &Types) -> String {
+    let mut text = String::from("\n/** What a route answers. */\n");
+    text.push_str("export type Answer<Verb extends string, Path extends string> =\n");
+    let mut routes: Vec<&Route> = ROUTES.iter().collect();
+    // A part of a path stands for anything, so that the narrower comes first.
+    routes.sort_by_key(|route| {
+        let parts = route.path.split('/');
+        let open = route.path.matches('{').count();
+        (std::cmp::Reverse(parts.count()), open)
+    });
+    for route in routes {
+        let gives = types.find(route.gives);
+        let gives = gives.and_then(|known| name_of(&known.schema));
+        let mut path = String::new();
+        for part in route.path.split('/') {
+            let part = match part.starts_with('{') {
+                true => "${string}",
+                false => part,
+            };
+            path.push_str(if path.is_empty() { "" } else { "/" });
+            path.push_str(part);
+        }
+        let _ = writeln!(
+            text,
+            "  [Verb, Path] extends ['{}', `{path}`] ? {} :",
+            route.verb,
+            gives.unwrap_or("null"),
+        );
+    }
+    text.push_str("  unknown;\n");
     text
 }
 

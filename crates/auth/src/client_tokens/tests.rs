@@ -13,6 +13,7 @@ fn door(age: Duration) -> (TcpListener, Door) {
         audience: "us".into(),
         scopes: Vec::new(),
         allow_private_addresses: true,
+        roles: None,
     });
     let door = door.unwrap();
     *door.keys.lock() = Some(Arc::new(Keys {
@@ -47,4 +48,39 @@ async fn keys_are_not_trusted_for_ever() {
         door.keys(None).await,
         Err(Rejected::Unavailable(_))
     ));
+}
+
+#[test]
+fn a_claim_gives_roles_by_itself_or_by_what_its_values_mean() {
+    let claims = |text: &str| serde_json::from_str::<Claims>(text).unwrap();
+    let plain = |claim: &str| RoleClaim {
+        claim: claim.into(),
+        means: Vec::new(),
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(
+        plain("roles").of(&claims(r#"{"roles":["viewer","x"]}"#)),
+        ["viewer", "x"]
+    );
+    assert_eq!(
+        plain("role").of(&claims(r#"{"role":"admin viewer"}"#)),
+        ["admin", "viewer"]
+    );
+    let nested = claims(r#"{"realm_access":{"roles":["operator"]}}"#);
+    assert_eq!(plain("realm_access.roles").of(&nested), ["operator"]);
+    // A name with points in it, as an address is, is found whole.
+    let whole = claims(r#"{"https://a.example/roles":["admin"]}"#);
+    assert_eq!(plain("https://a.example/roles").of(&whole), ["admin"]);
+    assert_eq!(plain("roles.deep").of(&claims(r#"{"roles":["a"]}"#)), none);
+    assert_eq!(plain("roles").of(&claims("{}")), none);
+    let means = RoleClaim {
+        claim: "groups".into(),
+        means: vec![("ops".into(), "operator".into())],
+    };
+    let groups = claims(r#"{"groups":["ops","admin"]}"#);
+    assert_eq!(
+        means.of(&groups),
+        ["operator"],
+        "a value that means nothing"
+    );
 }

@@ -11,6 +11,7 @@ fn door(site: &Site, scopes: &[&str]) -> Door {
         resource: "http://127.0.0.1:3700/mcp".parse().unwrap(),
         scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
         allow_private_addresses: false,
+        roles: None,
     })
     .unwrap()
 }
@@ -159,6 +160,7 @@ async fn an_issuer_that_is_away() {
         resource: "http://127.0.0.1:3700/mcp".parse().unwrap(),
         scopes: Vec::new(),
         allow_private_addresses: false,
+        roles: None,
     })
     .unwrap();
     assert_eq!(away.admit(Some(&token)).await.unwrap_err().status(), 503);
@@ -185,6 +187,7 @@ async fn what_is_published() {
             resource: "https://x/mcp".parse().unwrap(),
             scopes: Vec::new(),
             allow_private_addresses: false,
+            roles: None,
         })
         .is_err()
     );

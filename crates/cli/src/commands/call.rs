@@ -102,6 +102,7 @@ async fn call(
     let definition: Value = serde_json::from_slice(&found.item.raw).unwrap_or_default();
     let schema = &definition["inputSchema"];
     let mut arguments = arguments::with_pairs(whole, &pairs, schema)?;
+    ask::unknown(&arguments, schema)?;
     tokio::select! {
         completed = ask::missing(&mut arguments, schema) => completed?,
         () = stop.cancelled() => return Err(interrupted()),

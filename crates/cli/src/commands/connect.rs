@@ -136,7 +136,7 @@ impl<'a> Ground<'a> {
 pub struct Standing {
     client: Client,
     /// Whether it has an entry that leads to us; or why nobody can tell.
-    connected: Result<bool, String>,
+    connected: Result<bool, Box<Fault>>,
     /// Servers of its own that are on.
     own: Vec<String>,
 }
@@ -150,10 +150,7 @@ impl Standing {
             .map(|file| in_file(client, file, &ground.homes));
         let each = each.map(|found| Ok(found?.iter().any(ours)));
         let each: Result<Vec<bool>, Box<Fault>> = each.collect();
-        let connected = match each {
-            Ok(each) => Ok(each.into_iter().all(|is| is)),
-            Err(fault) => Err(fault.reason()),
-        };
+        let connected = each.map(|each| each.into_iter().all(|is| is));
         let mut faults = Vec::new();
         let all = find(client, &ground.homes, &mut faults);
         let own = all.iter().filter(|found| {
@@ -187,7 +184,7 @@ impl Standing {
             "title": self.client.title(),
             "file": self.client.file(&ground.homes).path.display().to_string(),
             "state": self.word(),
-            "reason": self.connected.as_ref().err(),
+            "reason": self.connected.as_ref().err().map(|fault| fault.reason()),
             "servers": self.own,
         })
     }
@@ -305,7 +302,7 @@ fn choose(ground: &Ground<'_>, options: &Options) -> Result<Option<Vec<Client>>,
         };
         out::line(&format!("{client:<18} {word}  {file}{own}"))?;
         if let Err(why) = &standing.connected {
-            out::line(&format!("{:<18} {}", "", safe::line(why)))?;
+            out::line(&format!("{:<18} {}", "", safe::line(&why.reason())))?;
         }
     }
     let open = |standing: &&Standing| standing.connected == Ok(false);

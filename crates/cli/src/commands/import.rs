@@ -236,7 +236,10 @@ impl<'a> Taking<'a> {
     fn unfit(&self, found: &Found, scope: Scope) -> Option<String> {
         let entry = match read(found, scope) {
             Ok(entry) => entry,
-            Err(faults) => return Some(faults),
+            Err(faults) => {
+                let each: Vec<String> = faults.iter().map(config::Fault::reason).collect();
+                return Some(each.join("; "));
+            }
         };
         if leads_to_us(&entry, self.context) {
             return Some("it is Switchboard itself".to_owned());
@@ -249,15 +252,14 @@ impl<'a> Taking<'a> {
 }
 
 /// An entry as it would be read, or what is wrong with it.
-fn read(found: &Found, scope: Scope) -> Result<config::Entry, String> {
+fn read(found: &Found, scope: Scope) -> Result<config::Entry, Vec<config::Fault>> {
     let text = json!({ "mcpServers": { &found.name: found.entry } }).to_string();
     let mut entries = config::read(&text, &Source::Ours, scope.of_config()).unwrap_or_default();
-    let faults = entries.iter().flat_map(|entry| &entry.faults);
-    let faults: Vec<String> = faults.map(config::Fault::reason).collect();
-    match entries.pop().filter(|_| faults.is_empty()) {
-        Some(entry) => Ok(entry),
-        None => Err(faults.join("; ")),
-    }
+    let faults = entries
+        .iter()
+        .flat_map(|entry| entry.faults.iter().cloned());
+    let faults: Vec<config::Fault> = faults.collect();
+    entries.pop().filter(|_| faults.is_empty()).ok_or(faults)
 }
 
 fn leads_to_us(entry: &config::Entry, context: &Context) -> bool {

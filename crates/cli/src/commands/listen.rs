@@ -13,8 +13,8 @@ use std::{
     path::PathBuf,
 };
 use switchboard::{
-    Doors, Issuer, ListenError, Open, gateway::faces::http::Routes, tokens::TokenFile,
-    transport::dial::DoorFiles,
+    Doors, Issuer, ListenError, Open, api::types::sessions::Role, auth::RoleClaim,
+    gateway::faces::http::Routes, tokens::TokenFile, transport::dial::DoorFiles,
 };
 
 /// Where to listen, and whom to let in.
@@ -49,6 +49,14 @@ pub struct Listen {
     /// What its tokens must be meant for
     #[arg(long, value_name = "AUD", requires = "auth")]
     pub audience: Option<String>,
+    /// A claim of its tokens that says what somebody may do in the console and over the API:
+    /// viewer, operator or admin; a point leads into an object, as in realm_access.roles
+    #[arg(long, value_name = "CLAIM", requires = "auth")]
+    pub role_claim: Option<String>,
+    /// What a value of that claim means, where it is no role itself: platform-team=operator;
+    /// repeatable
+    #[arg(long, value_name = "VALUE=ROLE", requires = "role_claim", value_parser = role)]
+    pub role: Vec<(String, String)>,
     /// Allow an address that other machines can reach; with TLS, behind a proxy, or after a yes
     #[arg(long, requires = "listen", conflicts_with = "no_auth")]
     pub allow_remote: bool,
@@ -100,6 +108,17 @@ pub enum Auth {
     Oidc,
 }
 
+/// `VALUE=ROLE`.
+fn role(said: &str) -> Result<(String, String), String> {
+    let (value, role) = said.rsplit_once('=').ok_or("it must be VALUE=ROLE")?;
+    match Role::named(role) {
+        Some(role) if role > Role::Own && !value.is_empty() => {
+            Ok((value.to_owned(), role.word().to_owned()))
+        }
+        _ => Err("the role must be viewer, operator or admin".to_owned()),
+    }
+}
+
 impl Listen {
     /// Where to listen and whom to let in, as it was said.
     pub fn said(&self) -> switchboard::Listen {
@@ -113,6 +132,10 @@ impl Listen {
             issuer: issuer.map(|(url, audience)| Issuer {
                 url: url.clone(),
                 audience: audience.clone(),
+                roles: self.role_claim.clone().map(|claim| RoleClaim {
+                    claim,
+                    means: self.role.clone(),
+                }),
             }),
             remote: self.allow_remote,
             tls: tls.map(|(cert, key)| DoorFiles {

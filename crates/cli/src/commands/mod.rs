@@ -37,6 +37,10 @@ pub mod tool_list;
 pub mod tools;
 pub mod traffic;
 pub mod trust;
+#[cfg(feature = "screen")]
+pub mod ui;
+#[cfg(not(feature = "screen"))]
+#[path = "ui_absent.rs"]
 pub mod ui;
 pub mod up;
 pub mod update;

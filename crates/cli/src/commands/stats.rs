@@ -56,7 +56,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         }
         let shown = match options.json {
             true => json(&now),
-            false => show(&table(&now, before.as_ref()), options.follow),
+            false => show(&table(&now, before.as_ref(), room()), options.follow),
         };
         before = Some(now);
         shown
@@ -125,38 +125,87 @@ const HEAD: [&str; 9] = [
     "SERVER", "TOOL", "CALLS", "RATE", "P50", "P95", "P99", "ERRORS", "TOKENS",
 ];
 
-fn table(now: &Stats, before: Option<&Stats>) -> String {
+/// Columns that are left out where there is no room, the first one first.
+const LEFT_OUT: [usize; 4] = [6, 3, 8, 5];
+/// Columns that a name keeps at least.
+const NAME: usize = 12;
+/// Between two columns.
+const GAP: usize = 2;
+
+/// Columns that there are: whoever reads from a pipe or a file has as many as it takes.
+fn room() -> usize {
+    match term::stdout().terminal {
+        true => term::width(),
+        false => usize::MAX,
+    }
+}
+
+fn table(now: &Stats, before: Option<&Stats>, room: usize) -> String {
     if now.lines.is_empty() {
         return "Nothing was called yet.".to_owned();
     }
     let rates = Rates::new(now, before);
     let rows: Vec<[String; 9]> = now.lines.iter().map(|line| row(line, &rates)).collect();
     let width = |at: usize| {
-        let cells = rows.iter().map(|row| row[at].chars().count());
+        let cells = rows.iter().map(|row| safe::columns(&row[at]));
         cells.chain([HEAD[at].len()]).max().unwrap_or_default()
     };
-    let widths: [usize; 9] = std::array::from_fn(width);
+    let mut widths: [usize; 9] = std::array::from_fn(width);
+    let left_out = fit(&mut widths, room);
     let paint = term::stdout();
     let write = |row: &[String; 9]| {
-        let cells = row
-            .iter()
-            .zip(widths)
-            .enumerate()
-            .map(|(at, (cell, width))| {
-                // Numbers stand below each other.
-                let gap = " ".repeat(width.saturating_sub(cell.chars().count()));
-                if at < 2 {
-                    format!("{cell}{gap}")
-                } else {
-                    format!("{gap}{cell}")
-                }
-            });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        let cells = row.iter().zip(widths).enumerate();
+        let cells = cells.filter(|(_, (_, width))| *width > 0);
+        let cells = cells.map(|(at, (cell, width))| {
+            let cell = safe::cut_columns(cell, width);
+            // Numbers stand below each other.
+            let gap = " ".repeat(width.saturating_sub(safe::columns(&cell)));
+            if at < 2 {
+                format!("{cell}{gap}")
+            } else {
+                format!("{gap}{cell}")
+            }
+        });
+        let line = cells.collect::<Vec<_>>().join(&" ".repeat(GAP));
+        line.trim_end().to_owned()
     };
     let head = paint.bold(&write(&HEAD.map(str::to_owned)));
     let mut lines = vec![head];
     lines.extend(rows.iter().map(write));
+    if !left_out.is_empty() {
+        let names: Vec<&str> = left_out.iter().map(|at| HEAD[*at]).collect();
+        let text = format!("no room for {}: --json has all", names.join(", "));
+        let rows = safe::rows(&text, room);
+        lines.extend(rows.iter().map(|row| paint.dim(row)));
+    }
     lines.join("\n")
+}
+
+/// Makes columns fit, and says which have to be left out for that: names are cut first, as
+/// far as they can still be told apart.
+fn fit(widths: &mut [usize; 9], room: usize) -> Vec<usize> {
+    let total = |widths: &[usize; 9]| {
+        let shown = widths.iter().filter(|width| **width > 0);
+        shown.map(|width| width + GAP).sum::<usize>() - GAP
+    };
+    let least = |widths: &[usize; 9]| {
+        let mut least = *widths;
+        least[0] = least[0].min(NAME);
+        least[1] = least[1].min(NAME + NAME / 2);
+        total(&least)
+    };
+    let mut left_out = Vec::new();
+    for at in LEFT_OUT {
+        if least(widths) > room {
+            widths[at] = 0;
+            left_out.push(at);
+        }
+    }
+    while total(widths) > room && widths[0].max(widths[1]) > NAME / 2 {
+        let longer = usize::from(widths[1] >= widths[0]);
+        widths[longer] -= 1;
+    }
+    left_out
 }
 
 fn row(line: &Line, rates: &Rates<'_>) -> [String; 9] {
@@ -264,6 +313,27 @@ mod tests {
         assert_eq!(rates.of(&before.lines[0]), "0");
         let whole = Rates::new(&now, None);
         assert_eq!(whole.of(&now.lines[0]), "35.3/min");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_and_said() {
+        let now = Stats {
+            seconds: 10.0,
+            lines: vec![line("a_tool_with_a_name_that_is_rather_long", 1_000_000)],
+        };
+        let wide = table(&now, None, usize::MAX);
+        assert!(
+            wide.contains("P99") && wide.contains("rather_long"),
+            "{wide}"
+        );
+        for room in [40, 60, 80, 100] {
+            let text = table(&now, None, room);
+            let longest = text.lines().map(safe::columns).max();
+            assert!(longest.is_some_and(|it| it <= room), "{room}:\n{text}");
+            assert!(text.contains("a_tool") && text.contains("P50"), "{text}");
+        }
+        let narrow = table(&now, None, 40);
+        assert!(narrow.contains("no room for"), "{narrow}");
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! `ui`, and the program without a command on a terminal: the screen. What it shows and what
-//! keys do is `switchboard-screen`; here it gets a terminal, a gateway and a clock.
+//! keys do is `switchboard-screen`; here it gets a terminal, a gateway and a clock. `up` opens
+//! it too, over itself.
 //!
 //! | module | what |
 //! |---|---|
 //! | `terminal` | the terminal: taken, drawn on, and always given back |
+//! | `hangup` | whether it is still there |
+//! | `stopping` | what stops us, and lets us go on |
+//! | `keyboard` | keys beside the lines of a command, for one that opens the screen |
 //! | `quiet` | what would be written to stderr meanwhile |
 //! | `link` | the gateway: one that runs, or one inside this process |
 //! | `effects` | what the screen wants done |
@@ -11,8 +15,11 @@
 
 mod child;
 mod effects;
+mod hangup;
+mod keyboard;
 mod link;
 mod quiet;
+mod stopping;
 mod terminal;
 
 use crate::{
@@ -20,11 +27,12 @@ use crate::{
     context::Context,
     failure::{Code, Failure},
     life, limits,
-    show::term,
+    show::{live, term},
 };
 use clap::{Args, CommandFactory};
 use effects::Effects;
 use std::{io::IsTerminal, time::Instant};
+use switchboard::api::Client;
 use switchboard_screen::{Effect, Message, Model, Painter, update, words::Verb};
 use terminal::{Happened, Terminal};
 use tokio::{
@@ -33,7 +41,13 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub use terminal::restore;
+pub use keyboard::Keyboard;
+
+/// Gives the terminal back as it was. Also for whoever ends the process.
+pub fn restore() {
+    terminal::restore();
+    keyboard::restore();
+}
 
 /// Options of `ui`.
 #[derive(Debug, Args)]
@@ -57,32 +71,60 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     let source = link::Source::choose(context)?;
     life::screen(async |stop| {
-        let (tell, told) = mpsc::channel(limits::SCREEN_MESSAGES);
-        let ending = CancellationToken::new();
-        let host = source.begin(context, &tell, &ending)?;
-        let mut screen = Screen {
-            model: model(options),
-            painter: Painter::default(),
-            effects: Effects::new(context, tell, host.line()),
-            interrupts: signal(SignalKind::interrupt()).map_err(lost)?,
-            stop,
+        let model = Model {
+            wanted: options.place.clone(),
+            ..model()
         };
-        let shown = screen.show(told).await;
-        // The terminal is given back by now; what was started ends.
-        ending.cancel();
-        drop(screen);
-        host.end().await;
-        shown
+        open(context, source, model, stop).await
     })?
 }
 
-fn model(options: &Options) -> Model {
+/// Shows the screen over a gateway of this very process, until it is left. Commands that
+/// have had the terminal leave below the lines of it what they wrote.
+pub async fn over(
+    context: &Context,
+    client: &Client,
+    stop: &CancellationToken,
+) -> Result<(), Failure> {
+    let model = Model {
+        over_up: true,
+        ..model()
+    };
+    let source = link::Source::Own(client.clone());
+    open(context, source, model, stop.clone()).await?;
+    Ok(())
+}
+
+async fn open(
+    context: &Context,
+    source: link::Source,
+    model: Model,
+    stop: CancellationToken,
+) -> Result<Code, Failure> {
+    let (tell, told) = mpsc::channel(limits::SCREEN_MESSAGES);
+    let ending = CancellationToken::new();
+    let host = source.begin(context, &tell, &ending)?;
+    let mut screen = Screen {
+        model,
+        painter: Painter::default(),
+        effects: Effects::new(context, tell, host.line()),
+        interrupts: signal(SignalKind::interrupt()).map_err(lost)?,
+        stop,
+    };
+    let shown = screen.show(told).await;
+    // The terminal is given back by now; what was started ends.
+    ending.cancel();
+    drop(screen);
+    host.end().await;
+    shown
+}
+
+fn model() -> Model {
     let offset = chrono::Local::now().offset().local_minus_utc();
     Model {
         colour: term::stdout().symbols(),
         ahead: i64::from(offset) * 1000,
         verbs: verbs(),
-        wanted: options.place.clone(),
         ..Model::default()
     }
 }
@@ -112,7 +154,7 @@ struct Screen {
 
 impl Screen {
     async fn show(&mut self, mut told: mpsc::Receiver<Message>) -> Result<Code, Failure> {
-        let mut terminal = Terminal::take().map_err(lost)?;
+        let mut terminal = Terminal::take(self.model.over_up).map_err(lost)?;
         let size = terminal.size().map_err(lost)?;
         self.happens(Message::Resized(size.0, size.1), &mut terminal)
             .await?;
@@ -132,7 +174,7 @@ impl Screen {
                     Happened::Told(message) => message,
                     Happened::Stopped => {
                         terminal.take_again().map_err(lost)?;
-                        self.painter.forget();
+                        self.resumed(&terminal)?;
                         continue;
                     }
                     Happened::Nothing => continue,
@@ -173,11 +215,13 @@ impl Screen {
                 Effect::Copy(text) => terminal.copy(&text).map_err(lost)?,
                 Effect::RunOnTerminal(words) => {
                     let command = self.effects.command(&words);
+                    // A Ctrl-C meanwhile is not meant for us.
+                    let _lent = life::lent();
+                    live::begin_anew();
                     tokio::select! {
                         lent = terminal.lend(command) => lent.map_err(lost)?,
                         () = self.stop.cancelled() => return Ok(false),
                     }
-                    // A Ctrl-C meanwhile was not meant for us.
                     self.interrupts = signal(SignalKind::interrupt()).map_err(lost)?;
                     self.effects.look_again();
                     self.resumed(terminal)?;

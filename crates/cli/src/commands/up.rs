@@ -24,6 +24,7 @@ use crate::{
         listen::{announce, origin},
         serve::{announce_folder, usable},
         tool_list::ToolOptions,
+        ui,
         watching::WatchOptions,
     },
     context::{Context, warn},
@@ -38,6 +39,7 @@ use clap::Args;
 use clients::{Entries, Writable, writable};
 use remembered::Remembered;
 use std::{
+    convert::Infallible,
     net::Ipv4Addr,
     path::PathBuf,
     sync::{
@@ -47,8 +49,9 @@ use std::{
 };
 use switchboard::{
     Arrangement, Config, Dirs, Fronted, Listen, ListenError, Listening, Open, Purpose, Show,
-    TakenOver, VERSION, config::Places, tokens,
+    TakenOver, VERSION, api::Client, config::Places, tokens,
 };
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// The port that is tried first, and how many after it.
@@ -99,6 +102,9 @@ pub struct Options {
     /// Show the client token, if this is a terminal
     #[arg(long)]
     pub show_token: bool,
+    /// Only lines: no key opens the screen
+    #[arg(long)]
+    pub plain: bool,
     /// Let nobody change settings over the API
     #[arg(long)]
     pub no_api_edit: bool,
@@ -196,7 +202,8 @@ pub fn run_after(context: &Context, options: &Options, before: Before) -> Result
         if let Some(taking) = taking {
             taking.ready()?;
         }
-        serve_and_show(listening, page.filter(|_| options.open), stop).await?;
+        let page = page.filter(|_| options.open);
+        serve_and_show(context, listening, page, options.plain, stop).await?;
         Ok(Code::Done)
     })?
 }
@@ -204,13 +211,16 @@ pub fn run_after(context: &Context, options: &Options, before: Before) -> Result
 /// Serves until it is told to stop, and shows meanwhile how the servers are doing; opens
 /// a page first, where that is wanted.
 async fn serve_and_show(
+    context: &Context,
     listening: Listening,
     page: Option<String>,
+    plain: bool,
     stop: CancellationToken,
 ) -> Result<(), Failure> {
     let governed = listening.governed();
     let (host, settings) = (governed.host().clone(), governed.settings().clone());
     let members = governed.follower().members();
+    let client = listening.client().filter(|_| !plain && ui::is_possible());
     // That servers end when we do is no news.
     let stopping = stop.clone();
     let shown = async {
@@ -219,15 +229,45 @@ async fn serve_and_show(
         {
             warn(&failure.to_string());
         }
+        let again = Notify::new();
+        let table = table::show(&host, &settings, members, client.is_some(), &again);
         tokio::select! {
             biased;
             () = stopping.cancelled() => std::future::pending().await,
-            never = table::show(&host, &settings, members) => match never {},
+            never = with_screen(context, client, table, &again, &stopping) => match never {},
         }
     };
     tokio::select! {
         served = listening.serve(stop) => Ok(served?),
         never = shown => match never {},
+    }
+}
+
+/// Shows the table, and the screen over it for as long as somebody wants it; the table
+/// rests meanwhile.
+async fn with_screen(
+    context: &Context,
+    client: Option<Client>,
+    table: impl Future<Output = Infallible>,
+    again: &Notify,
+    stop: &CancellationToken,
+) -> Infallible {
+    let keyboard = client.and_then(|client| Some((client, ui::Keyboard::take().ok()?)));
+    let Some((client, mut keyboard)) = keyboard else {
+        return table.await;
+    };
+    let mut table = std::pin::pin!(table);
+    loop {
+        tokio::select! {
+            never = &mut table => match never {},
+            () = keyboard.pressed(table::SCREEN) => {}
+        }
+        keyboard.give_back();
+        if let Err(failure) = ui::over(context, &client, stop).await {
+            warn(&failure.to_string());
+        }
+        keyboard.take_again();
+        again.notify_one();
     }
 }
 
@@ -358,7 +398,14 @@ fn welcome(
         None => {}
     }
     for note in notes {
-        out::line(&format!("  {}", paint.yellow(&safe::line(note))))?;
+        let note = safe::line(note);
+        let rows = match paint.terminal {
+            true => safe::rows(&note, term::width().saturating_sub(2)),
+            false => vec![note],
+        };
+        for row in rows {
+            out::line(&format!("  {}", paint.yellow(&row)))?;
+        }
     }
     if !expected {
         let text = format!("Port {PORT} is taken by another program, so this is {port}.");

@@ -1,6 +1,6 @@
 //! `verify`: a server, held to what was recorded.
 
-use super::replay;
+use super::{replay, tools};
 use crate::{
     context::Context,
     failure::{Code, Failure},
@@ -8,11 +8,12 @@ use crate::{
     show::{out, safe, term},
 };
 use clap::Args;
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 use switchboard::{
-    host::{CallError, ServerSpec},
+    config::check,
+    host::{CallError, ServerSpec, permission::Rules},
     library,
-    local::private,
+    local::{private, secret},
     record::cassette::{
         junit,
         verify::{Asking, Case, Outcome, Report, verify},
@@ -45,8 +46,22 @@ pub struct Options {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// A header of every request, for an address; repeatable
+    #[arg(
+        short = 'H',
+        long,
+        value_name = "NAME: VALUE",
+        conflicts_with = "configured"
+    )]
+    pub header: Vec<String>,
+    /// A server of the configuration, with its variables, headers and sign-in, under its rules
+    #[arg(long, value_name = "NAME", conflicts_with = "target")]
+    pub configured: Option<String>,
+    /// How long one answer may take, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 60_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: u64,
     /// The server: a command with its arguments, or an address
-    #[arg(last = true, required = true, num_args = 1.., value_name = "COMMAND|URL")]
+    #[arg(last = true, required_unless_present = "configured", num_args = 1.., value_name = "COMMAND|URL")]
     pub target: Vec<String>,
 }
 
@@ -54,9 +69,12 @@ const EXAMPLES: &str = "Examples:
   switchboard verify weather.mcp.jsonl -- node build/index.js
   switchboard verify weather.mcp.jsonl --all --junit report.xml -- uv run server.py
   switchboard verify weather.mcp.jsonl --ignore '/result/content/*/text' -- http://127.0.0.1:8000/mcp
+  switchboard verify weather.mcp.jsonl -H \"Authorization: Bearer $TOKEN\" -- https://example.com/mcp
+  switchboard verify weather.mcp.jsonl --configured weather
 
 Requests are made in the recorded order, and what the server asks is answered as it was.
-Tools that say neither readOnlyHint nor idempotentHint are called only with --all.
+Tools are called only if the cassette and the server say that they change nothing
+(readOnlyHint) or may be called twice (idempotentHint); --all calls every tool.
 
 Exit codes: 0 everything is as it was, 1 something differs, 3 the cassette cannot be read,
 4 the server cannot be reached.";
@@ -69,18 +87,19 @@ fn pointer(text: &str) -> Result<String, crate::failure::Advice> {
 }
 
 /// Asks the server what was asked, and says what differs.
-pub fn run(_context: &Context, options: &Options) -> Result<Code, Failure> {
+pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let cassette = replay::open(&options.file)?;
     let name = replay::server(&cassette, &options.file, options.server.as_deref())?;
     let cassette = cassette.of(&name);
-    let spec = target(&name, &options.target)?;
+    let held = held(context, &name, options)?;
     let asking = Asking {
         only: options.filter.clone(),
         all: options.all,
         ignored: options.ignore.clone(),
+        patience: Some(Duration::from_millis(options.timeout)),
     };
     let ran = life::short(async move |stop| {
-        let verified = verify(&cassette, &name, &spec, &asking);
+        let verified = verify(&cassette, &name, &held.spec, &held.rules, &asking);
         stop.run_until_cancelled(Box::pin(verified)).await
     })?;
     let Some(report) = ran else {
@@ -103,13 +122,42 @@ pub fn run(_context: &Context, options: &Options) -> Result<Code, Failure> {
     })
 }
 
-/// The server that is meant: an address, or a command.
-fn target(name: &str, words: &[String]) -> Result<ServerSpec, Failure> {
+/// The server that is held to the cassette, and what it may be asked.
+struct Held {
+    spec: ServerSpec,
+    rules: Rules,
+}
+
+/// The server that is meant: one of the configuration, an address, or a command.
+fn held(context: &Context, name: &str, options: &Options) -> Result<Held, Failure> {
+    if let Some(configured) = &options.configured {
+        // Through a gateway it would be that which is compared.
+        let mut context = context.clone();
+        context.options.direct = true;
+        let governed = context.servers()?;
+        let spec = ServerSpec::clone(&tools::one(&governed, configured)?.spec);
+        let rules = governed.host().guard().rules();
+        return Ok(Held {
+            spec,
+            rules: Rules::clone(&rules),
+        });
+    }
+    Ok(Held {
+        spec: target(name, &options.target, &options.header)?,
+        rules: Rules::everything_allowed(),
+    })
+}
+
+fn target(name: &str, words: &[String], headers: &[String]) -> Result<ServerSpec, Failure> {
     let [first, rest @ ..] = words else {
         return Err(Failure::usage("the server is missing").hint("write it behind --"));
     };
     let is_address = first.starts_with("http://") || first.starts_with("https://");
     if !is_address {
+        if !headers.is_empty() {
+            let text = "headers are for an address, and this is a command";
+            return Err(Failure::usage(text).hint("leave --header out"));
+        }
         return Ok(library::command(name, first, rest));
     }
     if !rest.is_empty() {
@@ -117,7 +165,14 @@ fn target(name: &str, words: &[String]) -> Result<ServerSpec, Failure> {
     }
     let address = first.parse();
     let address = address.map_err(|error| Failure::usage(format!("{first}: {error}")))?;
-    Ok(library::remote(name, address))
+    let mut spec = library::remote(name, address);
+    for header in headers {
+        let (name, value) = check::header(header)?;
+        secret::remember_value(&name, &value);
+        let sent = library::header(&mut spec, &name, &value);
+        sent.map_err(|error| Failure::usage(format!("the header {name:?}: {error}")))?;
+    }
+    Ok(spec)
 }
 
 fn unreachable(fault: CallError) -> Failure {

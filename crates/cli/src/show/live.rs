@@ -50,6 +50,13 @@ impl Drop for Live {
     }
 }
 
+/// Somebody else has written below the lines: they stay, and come once more below that.
+pub fn begin_anew() {
+    if let Some(drawn) = DRAWN.lock().as_mut() {
+        drawn.lines.clear();
+    }
+}
+
 /// A line on stderr, whatever else is on the screen.
 pub fn stderr_line(line: &str) {
     let drawn = DRAWN.lock();

@@ -9,6 +9,38 @@ pub fn line(text: &str) -> Result<(), Failure> {
     bytes(format!("{text}\n").as_bytes())
 }
 
+/// Writes a word and what is said about it. On a terminal what is too long goes on below
+/// itself, broken between words.
+pub fn item(word: &str, text: &str) -> Result<(), Failure> {
+    for (at, row) in rows(text).into_iter().enumerate() {
+        let word = if at == 0 { word } else { "" };
+        line(format!("  {word:<WORD$} {row}").trim_end())?;
+    }
+    Ok(())
+}
+
+/// The same for a command that is to be copied: it is never broken.
+pub fn command(word: &str, text: &str) -> Result<(), Failure> {
+    let too_long = WORD + 3 + safe::columns(text) > term::width();
+    match term::stdout().terminal && too_long {
+        true => {
+            line(&format!("  {word}"))?;
+            line(&format!("    {text}"))
+        }
+        false => line(&format!("  {word:<WORD$} {text}")),
+    }
+}
+
+/// Columns of a word before what is said about it.
+const WORD: usize = 16;
+
+fn rows(text: &str) -> Vec<String> {
+    match term::stdout().terminal {
+        true => safe::rows(text, term::width().saturating_sub(WORD + 3).max(20)),
+        false => vec![text.to_owned()],
+    }
+}
+
 /// Writes bytes of the result as they are.
 pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();

@@ -31,6 +31,35 @@ pub fn cut_columns(text: &str, room: usize) -> String {
     format!("{start}…")
 }
 
+/// The same, without a piece of a word at its end.
+pub fn cut_words(text: &str, room: usize) -> String {
+    let start = cut_columns(text, room);
+    if start == text {
+        return start;
+    }
+    let whole = start.trim_end_matches('…');
+    let begun = text[whole.len()..].starts_with(' ');
+    match whole.rfind(' ').filter(|_| !begun) {
+        Some(at) if at > 0 => format!("{} …", whole[..at].trim_end_matches([' ', ',', ';'])),
+        _ => start,
+    }
+}
+
+/// Rows of at most so many columns, broken between words; a longer word has a row to itself.
+pub fn rows(text: &str, room: usize) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match rows.last_mut() {
+            Some(row) if columns(row) + 1 + columns(word) <= room => {
+                row.push(' ');
+                row.push_str(word);
+            }
+            _ => rows.push(word.to_owned()),
+        }
+    }
+    rows
+}
+
 /// From here on there are scripts whose characters take two columns.
 fn width(character: char) -> usize {
     if character < '\u{1100}' || ('\u{2000}'..'\u{2e80}').contains(&character) {
@@ -72,5 +101,11 @@ mod tests {
         assert_eq!(cut_columns("漢字", 4), "漢字");
         assert_eq!(cut_columns("漢字漢", 5), "漢字…");
         assert_eq!(cut_columns("漢字漢", 4), "漢…");
+        assert_eq!(cut_words("14 tools; 8 MiB", 15), "14 tools; 8 MiB");
+        assert_eq!(cut_words("14 tools; 8 MiB", 14), "14 tools; 8 …");
+        assert_eq!(cut_words("14 tools; 8 MiB", 11), "14 tools …");
+        assert_eq!(cut_words("unbreakable", 6), "unbre…");
+        assert_eq!(rows("a bc def", 4), ["a bc", "def"]);
+        assert_eq!(rows("unbreakable x", 4), ["unbreakable", "x"]);
     }
 }

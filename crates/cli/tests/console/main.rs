@@ -1,5 +1,11 @@
 //! The page in a real Chromium, in front of the real program with real servers.
 
+mod apps;
+mod door;
+mod steps;
+mod story;
+mod together;
+
 use serde_json::{Value, json};
 use std::path::Path;
 use switchboard_testkit::{
@@ -18,7 +24,13 @@ struct Desk {
 
 impl Desk {
     async fn with(world: World) -> Self {
-        let gateway = world.gateway().await;
+        Self::served_with(world, &[]).await
+    }
+
+    /// The same, where the gateway has these options.
+    async fn served_with(world: World, options: &[&str]) -> Self {
+        let world = from_disk(world);
+        let gateway = world.gateway_with(options).await;
         let browser = Browser::start(1280, 900).await;
         let desk = Self {
             world,
@@ -54,6 +66,15 @@ impl Desk {
     async fn is_quiet(&self) {
         let complaints = self.browser.complaints().await;
         assert!(complaints.is_empty(), "{complaints:#?}");
+    }
+}
+
+/// Has the page served from a folder, where whoever works on it says so.
+fn from_disk(world: World) -> World {
+    let folder = "SWITCHBOARD_CONSOLE_DIR";
+    match std::env::var_os(folder) {
+        Some(path) => world.variable(folder, path),
+        None => world,
     }
 }
 

@@ -6,8 +6,8 @@ use switchboard_api::{
     calls::{Call, Copies, Crossed, Detail, Edit, Made},
     insight::{Bill, Line, List, Metrics, TapState, Times, Unused},
     questions::{Change, Kind, Question},
-    servers::{self, Done, Listed, Process, Stderr},
-    settings::{Audit, Entry, File, Proposed, Settings, Token},
+    servers::{self, Done, Listed, Process, SignIn, SignInStep, Stderr},
+    settings::{Audit, Elsewhere, Entry, File, Importable, Imports, Proposed, Settings, Token},
     state::{Client, Document, GatewayInfo, Seen, Server},
     tools::Tool,
 };
@@ -329,5 +329,48 @@ pub(crate) fn audit() -> Audit {
         ],
         more: false,
         kept: true,
+    }
+}
+
+pub(crate) fn sign_in() -> SignIn {
+    let step = |what: &str, status: Option<u16>| SignInStep {
+        what: what.into(),
+        at: 1_700_000_000_000,
+        took: 12,
+        method: "POST".into(),
+        url: "https://as.example/token".into(),
+        sent: vec!["grant_type: authorization_code".into()],
+        status,
+        answered: vec!["error: invalid_client".into()],
+        fault: status
+            .filter(|status| *status >= 400)
+            .map(|_| "invalid_client".into()),
+    };
+    SignIn {
+        steps: vec![
+            step("metadata", Some(200)),
+            step("authorize", None),
+            step("token", Some(401)),
+        ],
+        outcome: "failed".into(),
+        fault: Some("the token was not had".into()),
+        remedy: Some("sign in again".into()),
+    }
+}
+
+pub(crate) fn imports() -> Imports {
+    Imports {
+        servers: vec![Importable {
+            from: Elsewhere {
+                client: "cursor".into(),
+                file: "/home/ada/.cursor/mcp.json".into(),
+                name: "files".into(),
+            },
+            name: "files".into(),
+            entry: json!({"command": "npx"}),
+            explained: vec!["would run npx".into()],
+            ..Importable::default()
+        }],
+        faults: Vec::new(),
     }
 }

@@ -235,7 +235,7 @@ async fn what_the_gateway_says_is_wrong_stands_at_its_place() {
         },
         Fault {
             path: String::new(),
-            error: "\"path\" is a required property".into(),
+            error: "\"path\" is missing; it takes a string".into(),
         },
     ];
     let world = World::with(state).await;
@@ -243,8 +243,11 @@ async fn what_the_gateway_says_is_wrong_stands_at_its_place() {
     world.go("#/servers/one/tools/echo").await;
     page.says("[data-path='/limit'] .wrong", "3 is more than 2")
         .await;
-    page.says("[data-path='/path'] .wrong", "must be there")
-        .await;
+    page.says(
+        "[data-path='/path'] .wrong",
+        "is missing; it takes a string",
+    )
+    .await;
 }
 
 #[tokio::test]

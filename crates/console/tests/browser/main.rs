@@ -1,6 +1,7 @@
 //! The page in a real Chromium, with real clicks and keys, against a stand-in that speaks
 //! the API's own types. What the running program shows in it is tested with the program.
 
+mod bench;
 mod corpus;
 mod data;
 mod forms;

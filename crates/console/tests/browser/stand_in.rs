@@ -148,6 +148,7 @@ async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> Reply {
         ("POST", ["questions", id]) => take(&mut state, id, &body),
         ("GET", ["servers", _]) => ok(&data::server_detail(&state, parts[1])),
         ("GET", ["servers", _, "stderr"]) => ok(&data::stderr()),
+        ("GET", ["servers", _, "sign-in"]) => ok(&data::sign_in()),
         ("GET", ["servers", name, list]) => ok(&data::listed(&state, name, list)),
         ("POST", ["servers", name, verb]) => ok(&data::done(&state, name, verb)),
         ("GET", ["tools"]) => ok(&Tools {
@@ -161,6 +162,7 @@ async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> Reply {
             server: (*server).to_owned(),
             ..Pins::default()
         }),
+        ("GET", ["imports"]) => ok(&data::imports()),
         ("GET", ["settings"]) => ok(&data::settings(&state)),
         ("POST", ["settings", "read"]) => ok(&Understood {
             form: "a command line".into(),
@@ -222,17 +224,17 @@ fn calls(state: &State, query: &str) -> Reply {
     let limit: usize = value("limit=")
         .and_then(|most| most.parse().ok())
         .unwrap_or(100);
-    let older: Vec<Call> = matching
+    let older: Vec<&Call> = matching
         .iter()
         .filter(|call| call.id < before)
-        .map(|&call| call.clone())
+        .copied()
         .collect();
     ok(&Page {
         more: older.len() > limit,
         total: state.calls.len(),
         matching: matching.len(),
         dropped: 0,
-        calls: older.into_iter().take(limit).collect(),
+        calls: older.into_iter().take(limit).cloned().collect(),
     })
 }
 

@@ -90,6 +90,35 @@ async fn ten_thousand_calls_are_few_rows_that_never_jump() {
     world.is_quiet().await;
 }
 
+/// The list holds as many as it holds, however many have come.
+#[tokio::test]
+async fn a_hundred_thousand_calls_take_no_more_room_than_ten_thousand() {
+    let world = World::new().await;
+    let page = &world.browser;
+    world.go("#/traffic").await;
+    page.wait("[data-testid=call]").await;
+    let mut next = 41;
+    let mut held = Vec::new();
+    for until in [10_100, 100_000] {
+        while next <= until {
+            let call = Box::new(data::call(next, "one", "echo"));
+            world.gateway.tell(&Event::Call { call });
+            next += 1;
+            if next % 500 == 0 {
+                // No faster than they are taken, as a gateway would not be either.
+                page.wait(&format!("#call-{}", next - 1)).await;
+            }
+        }
+        page.wait(&format!("#call-{until}")).await;
+        assert!(page.count("[data-testid=call]").await < 50);
+        held.push(page.heap().await);
+    }
+    println!("{held:?} bytes at 10,000 and at 100,000 calls");
+    let (few, many) = (held[0] as f64, held[1] as f64);
+    assert!(many < few * 1.1, "{held:?}");
+    world.is_quiet().await;
+}
+
 #[tokio::test]
 async fn a_filter_is_the_gateways_own_and_its_fault_is_told() {
     let world = World::new().await;
@@ -270,7 +299,7 @@ async fn keys_lead_everywhere() {
 }
 
 /// Every view, by its address.
-pub(crate) const VIEWS: [&str; 19] = [
+pub(crate) const VIEWS: [&str; 22] = [
     "#/servers",
     "#/servers/one",
     "#/servers/one/tools",
@@ -279,6 +308,7 @@ pub(crate) const VIEWS: [&str; 19] = [
     "#/servers/one/stderr",
     "#/servers/one/handshake",
     "#/servers/one/explain",
+    "#/servers/one/sign-in",
     "#/servers/one/tools/echo",
     "#/tools",
     "#/traffic",
@@ -287,6 +317,8 @@ pub(crate) const VIEWS: [&str; 19] = [
     "#/inbox/q5",
     "#/insight",
     "#/insight/bill",
+    "#/setup/add",
+    "#/setup/import",
     "#/setup/files",
     "#/setup/clients",
     "#/audit",

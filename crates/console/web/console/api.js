@@ -22,8 +22,17 @@ export function address(path, query) {
 /** A segment of a path. */
 export const part = (text) => encodeURIComponent(text);
 
-/** Asks; `options.text` is a body that is sent as it is, `options.body` one that is written as JSON. */
+/**
+ * Asks; `text` is a body that is sent as it is, `body` one that is written as JSON.
+ * @template {string} Verb
+ * @template {string} Path
+ * @param {Verb} verb
+ * @param {Path} path
+ * @param {{query?: Record<string, unknown> | null, body?: unknown, text?: string, signal?: AbortSignal, bearer?: string | null}} [options]
+ * @returns {Promise<import('api').Answer<Verb, Path>>}
+ */
 export async function ask(verb, path, { query, body, text, signal, bearer = token.value } = {}) {
+  /** @type {Record<string, string>} */
   const headers = { accept: 'application/json' };
   if (bearer) headers.authorization = `Bearer ${bearer}`;
   const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
@@ -62,8 +71,27 @@ async function read(answer) {
   }
 }
 
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @param {Record<string, unknown> | null} [query]
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<import('api').Answer<'GET', Path>>}
+ */
 export const get = (path, query, signal) => ask('GET', path, { query, signal });
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @param {object} [body]
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<import('api').Answer<'POST', Path>>}
+ */
 export const post = (path, body, signal) => ask('POST', path, { body: body ?? {}, signal });
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @returns {Promise<import('api').Answer<'DELETE', Path>>}
+ */
 export const remove = (path) => ask('DELETE', path);
 
 /** Opens a session with a single-use code. */
@@ -80,9 +108,7 @@ export async function enterWith(bearer) {
 }
 
 export async function leave() {
-  try {
-    await remove('session');
-  } finally {
-    forget('You have signed out.');
-  }
+  // A token that somebody brought opened no session that could end here.
+  await remove('session').catch(() => {});
+  forget('You have signed out.');
 }

@@ -8,7 +8,9 @@ import { hear, wantCalls } from './store.js';
 export const MOST = 10_000;
 const PAGE = 500;
 
+/** @type {import('preact').Signal<import('api').Call[]>} */
 export const shown = signal([]);
+/** @type {import('preact').Signal<import('api').Call[]>} */
 export const fresh = signal([]);
 export const paused = signal(false);
 export const page = signal({ total: 0, matching: 0, dropped: 0, more: false });

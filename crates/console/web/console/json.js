@@ -19,6 +19,12 @@ export class NotJson extends Error {
 }
 
 const DEEPEST = 200;
+/** @type {[string, boolean | null][]} */
+const WORDS = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+];
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y; // eslint-disable-line no-control-regex
 const SPACE = /[ \t\n\r]*/y;
@@ -57,11 +63,7 @@ export function parse(text) {
     if (sign === '{') return object(depth);
     if (sign === '[') return array(depth);
     if (sign === '"') return string();
-    for (const [word, meant] of [
-      ['true', true],
-      ['false', false],
-      ['null', null],
-    ]) {
+    for (const [word, meant] of WORDS) {
       if (text.startsWith(word, at)) {
         at += word.length;
         return meant;

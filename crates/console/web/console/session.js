@@ -6,7 +6,7 @@ const KEY = 'switchboard.token';
 
 /** The bearer, or null. */
 export const token = signal(sessionStorage.getItem(KEY));
-/** Who we are: `{principal, role, mayApprove}`. */
+/** Who we are. @type {import('preact').Signal<import('api').Me | null>} */
 export const me = signal(null);
 /** Why somebody has to come in again. */
 export const turnedAway = signal(null);

@@ -4,10 +4,14 @@ import { get } from './api.js';
 import { me, token } from './session.js';
 import { follow } from './stream.js';
 
+/** @type {import('preact').Signal<import('api').GatewayInfo | null>} */
 export const gateway = signal(null);
+/** @type {import('preact').Signal<import('api').Server[]>} */
 export const servers = signal([]);
+/** @type {import('preact').Signal<import('api').Client[]>} */
 export const clients = signal([]);
 export const waiting = signal(0);
+/** @type {import('preact').Signal<import('api').TapState | null>} */
 export const tap = signal(null);
 /** `connecting`, `live`, `lost`. */
 export const link = signal('connecting');

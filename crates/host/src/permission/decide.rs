@@ -23,6 +23,7 @@ use switchboard_wire::name::{Namer, Style};
 
 /// Everything that permission depends on, for one set of servers. Made anew
 /// when settings change; the answers that were given go along.
+#[derive(Clone)]
 pub struct Rules {
     namer: Namer,
     rules: Vec<Rule>,

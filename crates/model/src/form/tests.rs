@@ -129,3 +129,18 @@ fn lists_of_objects_and_what_cannot_be_drawn() {
     assert_eq!((both.kind.as_str(), both.fields.len()), ("object", 2));
     assert!(both.fields[0].required);
 }
+
+#[test]
+fn values_keep_their_names() {
+    let field = one(json!({"enum": ["a", null, "b"], "enumNames": ["Ay", "none", "Be"]}));
+    assert_eq!(field.values, [json!("a"), json!("b")]);
+    assert_eq!(field.labels, ["Ay", "Be"]);
+    assert!(field.nullable);
+    let field = one(json!({"oneOf": [{"const": 1, "title": "One"}, {"const": 2}]}));
+    assert_eq!(field.values, [json!(1), json!(2)]);
+    assert_eq!(field.labels, ["One", "2"]);
+    let field = one(json!({"enum": ["a"]}));
+    assert!(field.labels.is_empty());
+    let several = one(json!({"type": "array", "items": {"anyOf": [{"const": "x", "title": "X"}]}}));
+    assert_eq!(several.item.unwrap().labels, ["X"]);
+}

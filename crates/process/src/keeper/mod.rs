@@ -15,6 +15,8 @@
 use std::io;
 
 #[cfg(target_os = "linux")]
+mod job;
+#[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
 mod parent;
@@ -84,6 +86,43 @@ static KEEPER: std::sync::OnceLock<i32> = std::sync::OnceLock::new();
 pub(crate) fn first() -> i32 {
     let own = || rustix::process::getpid().as_raw_nonzero().get();
     KEEPER.get().copied().unwrap_or_else(own)
+}
+
+/// Whether we have the terminal behind stdin: the system stops whoever changes another's.
+pub fn is_in_front() -> bool {
+    is_in_front_of(rustix::stdio::stdin())
+}
+
+fn is_in_front_of(terminal: impl std::os::fd::AsFd) -> bool {
+    let front = rustix::termios::tcgetpgrp(terminal);
+    let own = crate::table::own();
+    own.is_some_and(|own| front.is_ok_and(|front| front.as_raw_nonzero().get() == own.group))
+}
+
+/// Whether there is a shell above us that would let us go on if we stopped: somebody in our
+/// session and not in our group. The system itself stops nobody else.
+pub fn has_shell() -> bool {
+    let Ok(table) = crate::table::Table::read() else {
+        return true;
+    };
+    let find = |pid: i32| table.entries().find(|entry| entry.id.pid == pid);
+    let Some(first) = find(first()) else {
+        return true;
+    };
+    let mut at = first;
+    for _ in 0..crate::limits::ANCESTORS {
+        let Some(parent) = find(at.parent) else {
+            return false;
+        };
+        if parent.session != first.session {
+            return false;
+        }
+        if parent.group != first.group {
+            return true;
+        }
+        at = parent;
+    }
+    false
 }
 
 impl Kept {

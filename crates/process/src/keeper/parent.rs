@@ -15,14 +15,15 @@ use rustix::process::{
     set_parent_process_death_signal, setpgid, waitid,
 };
 use signal_hook::consts::{
-    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
+    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2,
+    SIGWINCH,
 };
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::emulate_default_handler;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
-use super::{KeeperError, hide_memory, linux, refused};
+use super::{KeeperError, hide_memory, job, linux, refused};
 use crate::table::{self, ProcessId, Table};
 use crate::{Exit, descendants};
 use switchboard_local::signals;
@@ -36,18 +37,22 @@ const PASSED_ON: [i32; 8] = [
 pub(super) fn keep(forget: &[&str]) -> Result<Infallible, KeeperError> {
     // First of all: our environment is the worker's too.
     hide_memory();
-    let mut signals = catch_signals()?;
+    let mut signals = catch_signals(&[SIGTSTP])?;
     let inherited = children_before_us();
+    let terminal = job::Terminal::remember();
     let guard = start(linux::GUARD, getpid(), forget)?;
     let_go_of_pipes();
     let ended = until_ended(&mut signals, guard, || {});
     descendants::kill_all_except(&inherited);
+    if let Exit::Signal(_) = ended {
+        terminal.give_back();
+    }
     end_like(ended)
 }
 
 /// The guard's part: to keep the worker, and to notice the keeper's end.
 pub(super) fn guard(keeper: Pid, forget: &[&str]) -> Result<Infallible, KeeperError> {
-    let mut signals = catch_signals()?;
+    let mut signals = catch_signals(&[])?;
     // Wakes us also if somebody has stopped us. It comes to the thread that the
     // keeper's only thread has started, so to us, and when that ends, so the keeper.
     set_parent_process_death_signal(Some(Signal::CONT)).map_err(refused("watch the keeper"))?;
@@ -70,10 +75,11 @@ pub(super) fn guard(keeper: Pid, forget: &[&str]) -> Result<Infallible, KeeperEr
     end_like(ended)
 }
 
-fn catch_signals() -> Result<SignalsInfo<WithOrigin>, KeeperError> {
+fn catch_signals(more: &[i32]) -> Result<SignalsInfo<WithOrigin>, KeeperError> {
     let ignored = signals::ignored();
     let caught = PASSED_ON
         .into_iter()
+        .chain(more.iter().copied())
         .filter(|signal| !ignored.contains(*signal));
     let signals = SignalsInfo::<WithOrigin>::new(caught.chain([SIGCHLD]))
         .map_err(refused("catch signals"))?;
@@ -87,8 +93,12 @@ fn until_ended(signals: &mut SignalsInfo<WithOrigin>, below: Pid, at_each: impl 
     loop {
         for origin in signals.wait() {
             at_each();
-            if origin.signal != SIGCHLD && !reached_worker_already(&origin) {
-                pass_on(below, origin.signal);
+            let told = reached_worker_already(&origin);
+            match origin.signal {
+                SIGCHLD => {}
+                SIGTSTP => job::stop(below, told),
+                signal if !told => pass_on(below, signal),
+                _ => {}
             }
         }
         if let Some(exit) = how_it_ended(below) {

@@ -1,7 +1,7 @@
 //! Requests as they are compared: without what belongs to one hop or one run. And the
 //! recorded one that is closest to what was asked.
 
-use super::{Cassette, Difference, differences, redact};
+use super::{Cassette, Difference, Incomparable, differences, redact};
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ const HOP: [&str; 8] = [
 
 /// The parameters of a request as they are compared. Secrets are cut as they are when
 /// something is recorded.
-pub(super) fn comparable(params: Option<&Bytes>) -> Result<Value, String> {
+pub(super) fn comparable(params: Option<&Bytes>) -> Result<Value, Incomparable> {
     let Some(params) = params else {
         return Ok(Value::Object(Map::new()));
     };
@@ -33,8 +33,8 @@ pub(super) fn comparable(params: Option<&Bytes>) -> Result<Value, String> {
 }
 
 /// A text as a tree, which has a depth.
-pub(super) fn tree(raw: &[u8]) -> Result<Value, String> {
-    serde_json::from_slice(raw).map_err(|fault| format!("it cannot be compared: {fault}"))
+pub(super) fn tree(raw: &[u8]) -> Result<Value, Incomparable> {
+    Ok(serde_json::from_slice(raw)?)
 }
 
 /// Takes these keys out of an object's `_meta`.
@@ -75,7 +75,7 @@ pub(super) struct Miss {
 
 impl Index {
     /// Of all calls of a cassette. Gives the line of one that cannot be compared.
-    pub(super) fn of(cassette: &Cassette) -> Result<Self, (usize, String)> {
+    pub(super) fn of(cassette: &Cassette) -> Result<Self, (usize, Incomparable)> {
         let mut index = Self::default();
         for (at, recorded) in cassette.calls.iter().enumerate() {
             let call = &recorded.call;

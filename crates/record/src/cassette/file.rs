@@ -6,7 +6,7 @@ use bytes::Bytes;
 use chrono::{DateTime, SecondsFormat, Utc};
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 use switchboard_local::private;
@@ -80,6 +80,17 @@ fn shown_call(mut call: Call) -> Call {
     call
 }
 
+/// Lines that are not on disk.
+#[derive(Debug, thiserror::Error)]
+#[error("{lines} lines are lost: {error}")]
+pub(super) struct Unwritten {
+    /// How many.
+    pub(super) lines: u64,
+    /// Why the last of them is not.
+    #[source]
+    pub(super) error: io::Error,
+}
+
 /// Files in a folder, of which one is written.
 #[derive(Debug)]
 pub(super) struct Files {
@@ -115,8 +126,9 @@ impl Files {
         })
     }
 
-    /// Adds whole lines.
-    pub(super) fn write(&mut self, lines: Vec<Line>) -> io::Result<()> {
+    /// Adds whole lines. Says how many could not be, and why the last of them.
+    pub(super) fn write(&mut self, lines: Vec<Line>) -> Result<(), Unwritten> {
+        let mut lost: Option<Unwritten> = None;
         for line in lines {
             let line = shown(line);
             if let Line::Hello(hello) = &line {
@@ -137,9 +149,13 @@ impl Files {
                 tracing::warn!("a call is too large for a cassette and was left out");
                 continue;
             }
-            self.append(text.as_bytes())?;
+            if let Err(error) = self.append(text.as_bytes()) {
+                let before = lost.map_or(0, |lost| lost.lines);
+                let lines = before + 1;
+                lost = Some(Unwritten { lines, error });
+            }
         }
-        Ok(())
+        lost.map_or(Ok(()), Err)
     }
 
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
@@ -151,10 +167,16 @@ impl Files {
         let Some((file, bytes)) = &mut self.open else {
             return Ok(());
         };
-        *bytes += line.len() as u64;
         let written = file.write_all(line);
-        if written.is_err() {
-            // Half a line may be there: what follows belongs elsewhere.
+        if written.is_ok() {
+            *bytes += line.len() as u64;
+            return written;
+        }
+        // Half a line may be there, and nobody could read a file with it.
+        let back = file
+            .set_len(*bytes)
+            .and_then(|()| file.seek(SeekFrom::Start(*bytes)));
+        if back.is_err() {
             self.open = None;
         }
         written
@@ -166,9 +188,15 @@ impl Files {
         let stamp = self.begun.format("%Y%m%dT%H%M%SZ");
         let (process, count) = (std::process::id(), self.count);
         let name = format!("{BEGINNING}{stamp}-{process}-{count:04}{ENDING}");
-        let mut file = private::create(&self.folder.join(name))?;
+        let path = self.folder.join(name);
+        let mut file = private::create(&path)?;
         let header = Line::Header(header(&self.by, Utc::now()), self.hellos.clone()).text();
-        file.write_all(header.as_bytes())?;
+        if let Err(error) = file.write_all(header.as_bytes()) {
+            // On a full disk there would be one more of these for each call, and in the end
+            // the oldest would go for them.
+            let _ = fs::remove_file(&path);
+            return Err(error);
+        }
         self.clear();
         Ok((file, header.len() as u64))
     }

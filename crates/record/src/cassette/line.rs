@@ -1,7 +1,7 @@
 //! A line of a cassette as text, and back. Messages stand in it as they were, but for
 //! line ends between tokens.
 
-use super::{Answer, Between, Call, Header, Hello, Notice, Question, VERSION};
+use super::{Answer, Between, Call, Header, Hello, LineFault, Notice, Question, VERSION};
 use bytes::Bytes;
 use std::{fmt::Write, sync::Arc};
 use switchboard_wire::{
@@ -46,12 +46,10 @@ impl Line {
     }
 
     /// Reads a line, which is JSON.
-    pub(super) fn read(raw: &Bytes) -> Result<Self, String> {
+    pub(super) fn read(raw: &Bytes) -> Result<Self, LineFault> {
         if let Some(version) = number(raw, "cassette")? {
             if version != VERSION {
-                return Err(format!(
-                    "this is version {version} of the format, and {VERSION} is what can be read here"
-                ));
+                return Err(LineFault::Version(version));
             }
             let list = field(raw, "servers")?.unwrap_or_default();
             let hellos = json::elements(&list)
@@ -145,55 +143,59 @@ fn question(out: &mut String, question: &Question) {
 }
 
 /// The text of a member.
-fn field(raw: &Bytes, key: &'static str) -> Result<Option<Bytes>, String> {
-    let span = json::field(raw, key).map_err(|fault| fault.to_string())?;
+fn field(raw: &Bytes, key: &'static str) -> Result<Option<Bytes>, LineFault> {
+    let span = json::field(raw, key)?;
     Ok(span.map(|span: Span| raw.slice(span.start..span.end)))
 }
 
-fn text(raw: &Bytes, key: &'static str) -> Result<Option<String>, String> {
+fn text(raw: &Bytes, key: &'static str) -> Result<Option<String>, LineFault> {
     let Some(token) = field(raw, key)? else {
         return Ok(None);
     };
     match json::text(&token) {
         Some(text) => Ok(Some(text.into_owned())),
-        None => Err(format!("{key:?} must be a string")),
+        None => Err(must_be(key, "a string")),
     }
 }
 
-fn number(raw: &Bytes, key: &'static str) -> Result<Option<u64>, String> {
+fn number(raw: &Bytes, key: &'static str) -> Result<Option<u64>, LineFault> {
     let Some(token) = field(raw, key)? else {
         return Ok(None);
     };
     match switchboard_wire::own_number(&token) {
         Some(number) => Ok(Some(number)),
-        None => Err(format!("{key:?} must be a whole number")),
+        None => Err(must_be(key, "a whole number")),
     }
 }
 
-fn wanted<T>(found: Option<T>, key: &str) -> Result<T, String> {
-    found.ok_or_else(|| format!("{key:?} is missing"))
+fn must_be(member: &'static str, wanted: &'static str) -> LineFault {
+    LineFault::Type { member, wanted }
 }
 
-fn whose(raw: &Bytes) -> Result<(Arc<str>, Era), String> {
+fn wanted<T>(found: Option<T>, key: &'static str) -> Result<T, LineFault> {
+    found.ok_or(LineFault::Missing(key))
+}
+
+fn whose(raw: &Bytes) -> Result<(Arc<str>, Era), LineFault> {
     let server = wanted(text(raw, "server")?, "server")?;
     let era = match wanted(text(raw, "era")?, "era")?.as_str() {
         "legacy" => Era::Legacy,
         "modern" => Era::Modern,
-        _ => return Err("\"era\" must be \"legacy\" or \"modern\"".to_owned()),
+        _ => return Err(must_be("era", "\"legacy\" or \"modern\"")),
     };
     Ok((server.into(), era))
 }
 
-fn read_answer(raw: &Bytes) -> Result<Option<Answer>, String> {
+fn read_answer(raw: &Bytes) -> Result<Option<Answer>, LineFault> {
     match (field(raw, "result")?, field(raw, "error")?) {
         (Some(result), None) => Ok(Some(Answer::Result(result))),
         (None, Some(error)) => Ok(Some(Answer::Error(error))),
         (None, None) => Ok(None),
-        (Some(_), Some(_)) => Err("it has a result and an error".to_owned()),
+        (Some(_), Some(_)) => Err(LineFault::TwoAnswers),
     }
 }
 
-fn read_hello(raw: &Bytes) -> Result<Hello, String> {
+fn read_hello(raw: &Bytes) -> Result<Hello, LineFault> {
     let (server, era) = whose(raw)?;
     Ok(Hello {
         server,
@@ -203,7 +205,7 @@ fn read_hello(raw: &Bytes) -> Result<Hello, String> {
     })
 }
 
-fn read_notice(raw: &Bytes) -> Result<Notice, String> {
+fn read_notice(raw: &Bytes) -> Result<Notice, LineFault> {
     Ok(Notice {
         at: number(raw, "at")?.unwrap_or_default(),
         method: wanted(text(raw, "notice")?, "notice")?,
@@ -211,7 +213,7 @@ fn read_notice(raw: &Bytes) -> Result<Notice, String> {
     })
 }
 
-fn read_between(raw: &Bytes) -> Result<Between, String> {
+fn read_between(raw: &Bytes) -> Result<Between, LineFault> {
     if text(raw, "notice")?.is_some() {
         return read_notice(raw).map(Between::Notice);
     }
@@ -226,7 +228,7 @@ fn read_between(raw: &Bytes) -> Result<Between, String> {
     }))
 }
 
-fn read_call(raw: &Bytes) -> Result<Call, String> {
+fn read_call(raw: &Bytes) -> Result<Call, LineFault> {
     let method = wanted(text(raw, "method")?, "method")?;
     let (server, era) = whose(raw)?;
     let list = field(raw, "between")?.unwrap_or_default();

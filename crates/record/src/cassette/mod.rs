@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `line` | a line as text, and back |
 //! | `read` | a whole file, within bounds |
+//! | `fault` | what can be wrong with a line |
 //! | `file` | files that are written, one after the other |
 //! | `export` | calls that are kept in memory, as a cassette |
 //! | `redact` | JSON without its secrets |
@@ -19,6 +20,7 @@
 mod asked;
 mod compare;
 mod export;
+mod fault;
 mod file;
 mod junit;
 mod line;
@@ -30,6 +32,7 @@ pub mod verify;
 
 pub use compare::{Difference, differences};
 pub use export::export;
+pub use fault::{Incomparable, LineFault};
 pub use file::text;
 pub use junit::junit;
 pub use read::CassetteError;

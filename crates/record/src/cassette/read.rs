@@ -1,6 +1,6 @@
 //! Reading a whole cassette, within bounds. Whatever is wrong is told with its place.
 
-use super::{Cassette, Recorded, line::Line};
+use super::{Cassette, LineFault, Recorded, line::Line};
 use crate::limits;
 use bytes::Bytes;
 use std::{
@@ -29,7 +29,7 @@ pub enum CassetteError {
         /// Which one, from 1.
         line: usize,
         /// What is wrong.
-        what: String,
+        what: LineFault,
     },
 }
 
@@ -47,7 +47,7 @@ impl Cassette {
     pub fn read(file: &Path, from: impl BufRead) -> Result<Self, CassetteError> {
         let mut from = from.take(limits::CASSETTE_BYTES + 1);
         let (mut cassette, mut has_header) = (Self::default(), false);
-        let fault = |line: usize, what: String| CassetteError::Line {
+        let fault = |line: usize, what: LineFault| CassetteError::Line {
             file: file.to_owned(),
             line,
             what,
@@ -61,19 +61,16 @@ impl Cassette {
                 error,
             })?;
             if from.limit() == 0 {
-                let what = format!("the file has more than {} bytes", limits::CASSETTE_BYTES);
-                return Err(fault(number, what));
+                return Err(fault(number, LineFault::LongFile));
             }
             if raw.is_empty() {
                 break;
             }
             if number > limits::CASSETTE_LINES {
-                let what = format!("the file has more than {} lines", limits::CASSETTE_LINES);
-                return Err(fault(number, what));
+                return Err(fault(number, LineFault::ManyLines));
             }
             if raw.len() > limits::CASSETTE_LINE {
-                let what = format!("the line has more than {} bytes", limits::CASSETTE_LINE);
-                return Err(fault(number, what));
+                return Err(fault(number, LineFault::LongLine));
             }
             let line = read_line(raw).map_err(|what| fault(number, what))?;
             if let Some(line) = line {
@@ -83,21 +80,19 @@ impl Cassette {
         }
         match has_header {
             true => Ok(cassette),
-            false => Err(fault(1, "the file is empty".to_owned())),
+            false => Err(fault(1, LineFault::Empty)),
         }
     }
 
-    fn add(&mut self, number: usize, line: Line, has_header: &mut bool) -> Result<(), String> {
+    fn add(&mut self, number: usize, line: Line, has_header: &mut bool) -> Result<(), LineFault> {
         match (line, *has_header) {
             (Line::Header(header, hellos), false) => {
                 *has_header = true;
                 self.header = header;
                 self.hellos = hellos;
             }
-            (Line::Header(..), true) => return Err("a second first line".to_owned()),
-            (_, false) => {
-                return Err("this is no cassette: its first line must have \"cassette\"".to_owned());
-            }
+            (Line::Header(..), true) => return Err(LineFault::SecondHeader),
+            (_, false) => return Err(LineFault::NoCassette),
             (Line::Hello(hello), true) => self.hellos.push(hello),
             (Line::Notice(server, notice), true) => {
                 // Before the first call nobody was there to hear it.
@@ -117,17 +112,20 @@ impl Cassette {
 }
 
 /// Nothing is on an empty line.
-fn read_line(raw: Vec<u8>) -> Result<Option<Line>, String> {
+fn read_line(raw: Vec<u8>) -> Result<Option<Line>, LineFault> {
     if raw.trim_ascii().is_empty() {
         return Ok(None);
     }
     let raw = Bytes::from(raw);
-    let (span, kind) = json::check(&raw).map_err(|fault| format!("no JSON: {fault}"))?;
+    let (span, kind) = json::check(&raw).map_err(|fault| match raw.last() {
+        Some(b'\n') => LineFault::Syntax(fault),
+        _ => LineFault::Cut(fault),
+    })?;
     if kind != json::ValueKind::Object {
-        return Err("a line must be a JSON object".to_owned());
+        return Err(LineFault::NoObject);
     }
     if std::str::from_utf8(&raw).is_err() {
-        return Err("the line is not UTF-8".to_owned());
+        return Err(LineFault::NoText);
     }
     Line::read(&raw.slice(span.start..span.end)).map(Some)
 }

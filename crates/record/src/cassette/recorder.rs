@@ -54,12 +54,14 @@ impl Recorder {
             waiting: Arc::default(),
             dropped: Arc::default(),
         };
-        let held = recorder.waiting.clone();
-        tasks::spawn(tasks::Kind::Upkeep, write_all(waiting, files, held));
+        let (held, dropped) = (recorder.waiting.clone(), recorder.dropped.clone());
+        let writing = write_all(waiting, files, held, dropped);
+        tasks::spawn(tasks::Kind::Upkeep, writing);
         Ok(Arc::new(recorder))
     }
 
-    /// Calls that could not be recorded, since too much was under way or the disk too slow.
+    /// Calls that could not be recorded, since too much was under way, or the disk too slow or
+    /// full.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -79,7 +81,7 @@ impl Recorder {
         if dropped > 0 {
             tracing::warn!(
                 dropped,
-                "calls were not recorded: there were too many at once"
+                "calls were not recorded: there were too many at once, or the disk did not take them"
             );
         }
     }
@@ -141,7 +143,12 @@ impl Observer for Recorder {
     }
 }
 
-async fn write_all(mut queue: mpsc::Receiver<Told>, mut files: Files, waiting: Arc<AtomicUsize>) {
+async fn write_all(
+    mut queue: mpsc::Receiver<Told>,
+    mut files: Files,
+    waiting: Arc<AtomicUsize>,
+    dropped: Arc<AtomicU64>,
+) {
     let mut batch = Vec::new();
     let mut is_failing = false;
     while queue.recv_many(&mut batch, limits::CASSETTE_BATCH).await > 0 {
@@ -165,12 +172,22 @@ async fn write_all(mut queue: mpsc::Receiver<Told>, mut files: Files, waiting: A
         files = same;
         waiting.fetch_sub(bytes, Ordering::AcqRel);
         match written {
-            Ok(()) => is_failing = false,
-            Err(error) if !is_failing => {
-                is_failing = true;
-                tracing::warn!(%error, "cassettes cannot be written");
+            Ok(()) if is_failing => {
+                is_failing = false;
+                let dropped = dropped.load(Ordering::Relaxed);
+                tracing::warn!(
+                    dropped,
+                    "cassettes are written again; calls are missing in them"
+                );
             }
-            Err(_) => {}
+            Ok(()) => {}
+            Err(lost) => {
+                dropped.fetch_add(lost.lines, Ordering::Relaxed);
+                if !is_failing {
+                    is_failing = true;
+                    tracing::warn!(error = %lost.error, "cassettes cannot be written");
+                }
+            }
         }
         for flushed in done {
             let _ = flushed.send(());

@@ -46,7 +46,7 @@ pub fn server(
     let index = Index::of(&cassette).map_err(|(line, what)| super::CassetteError::Line {
         file: file.to_owned(),
         line,
-        what,
+        what: what.into(),
     })?;
     let tape = Arc::new(Tape {
         cassette,

@@ -9,6 +9,7 @@ pub use run::verify;
 use super::{Cassette, Difference, asked::name_of};
 use serde::Serialize;
 use serde_json::Value;
+use std::time::Duration;
 use switchboard_local::wildcard::matches;
 use switchboard_wire::{Era, Method};
 
@@ -22,6 +23,8 @@ pub struct Asking {
     pub all: bool,
     /// JSON pointers below which nothing is compared; `*` is any one step.
     pub ignored: Vec<String>,
+    /// How long the server may take for one answer; as its spec says where nothing is said.
+    pub patience: Option<Duration>,
 }
 
 /// What came of it.
@@ -94,8 +97,12 @@ impl Asking {
         if !self.only.is_empty() && !self.only.iter().any(is_meant) {
             return Some(Skip::Unwanted);
         }
-        let acts = Method::parse(method) == Method::ToolsCall
-            && !name.is_some_and(|name| is_repeatable(cassette, era, name));
+        let acts = match Method::parse(method) {
+            Method::ToolsCall => !name.is_some_and(|name| is_repeatable(cassette, era, name)),
+            // Nobody knows what these do; and whoever wrote the cassette may be anybody.
+            Method::Other | Method::TasksCancel | Method::TasksUpdate => true,
+            _ => false,
+        };
         (acts && !self.all).then_some(Skip::Acts)
     }
 }
@@ -123,9 +130,12 @@ fn is_repeatable(cassette: &Cassette, era: Era, tool: &str) -> bool {
         };
         let tools = page["tools"].as_array();
         let found = tools.and_then(|tools| tools.iter().find(|one| one["name"] == tool));
-        found.is_some_and(|tool| {
-            let says = |hint: &str| tool["annotations"][hint] == true;
-            says("readOnlyHint") || says("idempotentHint")
-        })
+        found.is_some_and(says_repeatable)
     })
+}
+
+/// Whether a definition says that the tool changes nothing, or that twice is as once.
+fn says_repeatable(tool: &Value) -> bool {
+    let says = |hint: &str| tool["annotations"][hint] == true;
+    says("readOnlyHint") || says("idempotentHint")
 }

@@ -1,6 +1,6 @@
 //! Spans that wait to be sent, and the task that sends them.
 
-use super::export::Exporter;
+use super::export::{Exporter, Unsent};
 use crate::limits;
 use opentelemetry_sdk::trace::SpanData;
 use std::sync::{
@@ -104,12 +104,7 @@ impl Sending {
     async fn send(&mut self, batch: Vec<SpanData>) {
         let spans = batch.len() as u64;
         if spans > 0 {
-            let sent = timeout(limits::TRACE_SEND, self.exporter.export(batch)).await;
-            let failed = match sent {
-                Ok(Ok(())) => None,
-                Ok(Err(why)) => Some(why),
-                Err(_) => Some(format!("not within {:?}", limits::TRACE_SEND)),
-            };
+            let failed = self.exporter.export(batch).await.err();
             if failed.is_some() {
                 self.dropped.fetch_add(spans, Ordering::Relaxed);
             }
@@ -123,11 +118,11 @@ impl Sending {
     }
 
     /// Says once that nothing can be sent, and once that it can again.
-    fn say(&mut self, failed: Option<String>) {
+    fn say(&mut self, failed: Option<Unsent>) {
         match failed {
             Some(why) if !self.is_failing => {
                 let to = self.exporter.place();
-                tracing::warn!(to, why, "traces cannot be sent; they are dropped meanwhile");
+                tracing::warn!(to, %why, "traces cannot be sent; they are dropped meanwhile");
                 self.is_failing = true;
             }
             None if self.is_failing => {

@@ -16,11 +16,13 @@ use opentelemetry_otlp::{
 };
 use opentelemetry_sdk::{
     Resource,
+    error::OTelSdkError,
     trace::{SpanData, SpanExporter as _},
 };
 use switchboard_local::secret;
 use switchboard_tasks as tasks;
 use switchboard_transport::dial;
+use tokio::time::timeout;
 
 /// Why spans cannot be sent at all.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +38,17 @@ pub enum ExportError {
     Header(String),
 }
 
+/// Why some spans were not sent.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unsent {
+    /// The collector did not take them.
+    #[error("{}", secret::text(&.0.to_string()))]
+    Refused(#[from] OTelSdkError),
+    /// It took too long.
+    #[error("not within {:?}", limits::TRACE_SEND)]
+    Late,
+}
+
 /// Sends spans.
 pub(super) struct Exporter {
     exporter: SpanExporter,
@@ -44,10 +57,10 @@ pub(super) struct Exporter {
 }
 
 impl Exporter {
-    /// Sends these. What failed is a text to show.
-    pub(super) async fn export(&self, batch: Vec<SpanData>) -> Result<(), String> {
-        let sent = self.exporter.export(batch).await;
-        sent.map_err(|why| secret::text(&why.to_string()).into_owned())
+    /// Sends these, in its time.
+    pub(super) async fn export(&self, batch: Vec<SpanData>) -> Result<(), Unsent> {
+        let sent = timeout(limits::TRACE_SEND, self.exporter.export(batch)).await;
+        Ok(sent.map_err(|_| Unsent::Late)??)
     }
 
     /// Where to.

@@ -10,6 +10,9 @@ use crate::{
 };
 use switchboard_api::{calls::Replay, servers::Act, state::Server};
 
+/// What a file of calls is called unless somebody says another name.
+pub(super) const CASSETTE: &str = "calls.mcp.jsonl";
+
 /// A view was opened.
 pub(super) fn entered(model: &mut Model) -> Vec<Effect> {
     match model.view {
@@ -225,8 +228,13 @@ fn tool(model: &mut Model, key: Key) -> Vec<Effect> {
 }
 
 fn call(model: &mut Model, key: Key) -> Vec<Effect> {
-    if key == Key::Char('t') {
-        return vec![Effect::Ask(Ask::Tap(!model.state.tap.armed))];
+    match key {
+        Key::Char('t') => return vec![Effect::Ask(Ask::Tap(!model.state.tap.armed))],
+        Key::Char('s') => {
+            prompt::open(model, Asked::File, CASSETTE);
+            return Vec::new();
+        }
+        _ => {}
     }
     let Some(call) = model.calls.get(model.list().at).cloned() else {
         return Vec::new();

@@ -114,6 +114,7 @@ fn took(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Vec<Eff
             return Ok(vec![Effect::Ask(Ask::Tokens)]);
         }
         Ask::Tap(_) => model.state.tap = read(value)?,
+        Ask::Export { file, .. } => model.tell(format!("saved: {file}")),
         Ask::Form { page, .. } => forms::fields(model, page, read::<Fields>(value)?),
         Ask::Validate {
             page, value: held, ..

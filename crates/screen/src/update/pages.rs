@@ -1,12 +1,12 @@
 //! What keys do on pages.
 
-use super::{acts, forms, questions};
+use super::{acts, forms, prompt, questions};
 use crate::{
     ask::Ask,
     key::Key,
     limits,
     message::Effect,
-    model::Model,
+    model::{Asked, Model},
     page::{Kind, Outcome, Tab},
     view,
 };
@@ -32,6 +32,10 @@ pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
                 let copies = call.detail.as_ref().map(|detail| &detail.copies);
                 let command = copies.and_then(|copies| copies.command.clone());
                 copy(model, command)
+            }
+            Key::Char('s') => {
+                prompt::open(model, Asked::File, acts::CASSETTE);
+                Vec::new()
             }
             Key::Char('r') => {
                 let (id, detail) = (call.call, call.detail.as_ref());

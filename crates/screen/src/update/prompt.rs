@@ -48,6 +48,8 @@ pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
                 Asked::Filter => filter(model, &text),
                 Asked::Token if text.trim().is_empty() => Vec::new(),
                 Asked::Token => vec![Effect::Ask(Ask::MakeToken(text.trim().to_owned()))],
+                Asked::File if text.trim().is_empty() => Vec::new(),
+                Asked::File => vec![save(model, text.trim())],
             }
         }
         (Key::Tab, Asked::Command) => {
@@ -96,6 +98,19 @@ pub(super) fn filter(model: &mut Model, text: &str) -> Vec<Effect> {
         View::Traffic => read_calls(model).into_iter().collect(),
         _ => Vec::new(),
     }
+}
+
+/// Saves the call that is open, or those that are listed.
+fn save(model: &mut Model, file: &str) -> Effect {
+    let filter = match model.page().map(|page| &page.kind) {
+        Some(Kind::Call(call)) => format!("id:{}", call.call),
+        _ => model.lists[View::Traffic as usize].filter.clone(),
+    };
+    model.tell(format!("saving {file} …"));
+    Effect::Ask(Ask::Export {
+        filter,
+        file: file.to_owned(),
+    })
 }
 
 /// Goes through the commands that were typed.

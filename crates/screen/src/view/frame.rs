@@ -114,6 +114,7 @@ fn typed(model: &Model, prompt: &Prompt, canvas: &mut Canvas<'_>, row: u16) -> C
         Asked::Command => ":",
         Asked::Filter => "/",
         Asked::Token => "name of the new token: ",
+        Asked::File => "save to the file: ",
     };
     let offered = if prompt.offered.is_empty() {
         Line::of(hint(model, prompt), Look::Dim)
@@ -161,5 +162,8 @@ fn hint(model: &Model, prompt: &Prompt) -> String {
         }
         Asked::Filter => " letters in order; Enter keeps it, Esc shows all".to_owned(),
         Asked::Token => " it lets one client in; Esc leaves".to_owned(),
+        Asked::File => {
+            " a cassette of the calls shown here, without secrets; Esc leaves".to_owned()
+        }
     }
 }

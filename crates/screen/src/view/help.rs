@@ -30,6 +30,10 @@ type Keys = Vec<(&'static str, &'static str)>;
 pub(super) fn all(model: &Model) -> Keys {
     let mut keys = of_view(model);
     keys.extend(EVERYWHERE);
+    if model.over_up {
+        keys.pop();
+        keys.push(("Ctrl-C", "back to up, which goes on"));
+    }
     keys
 }
 
@@ -41,7 +45,7 @@ pub(super) fn keys(model: &Model) -> Keys {
             (":", "command"),
             ("/", "filter"),
             ("?", "keys"),
-            ("q", "quit"),
+            ("q", if model.over_up { "back to up" } else { "quit" }),
         ]);
         return keys;
     };
@@ -63,7 +67,12 @@ pub(super) fn keys(model: &Model) -> Keys {
         }
         Kind::Run(run) if run.outcome.is_none() => vec![("x", "cancel")],
         Kind::Run(_) => vec![("v", "tree/raw"), ("y", "copy as command"), ("r", "again")],
-        Kind::Call(_) => vec![("v", "tree/raw"), ("r", "replay"), ("y", "copy as command")],
+        Kind::Call(_) => vec![
+            ("v", "tree/raw"),
+            ("r", "replay"),
+            ("s", "save"),
+            ("y", "copy as command"),
+        ],
         Kind::Question(id) => {
             let question = model.questions.iter().find(|it| it.id == *id);
             question.map(answers).unwrap_or_default()
@@ -157,6 +166,7 @@ fn of_view(model: &Model) -> Keys {
             ("Enter", "both sides"),
             ("r", "replay"),
             ("t", "keep messages"),
+            ("s", "save"),
             ("x", "cancel"),
         ],
         View::Inbox => {

@@ -11,7 +11,7 @@ use crate::{
     page::{ApprovePage, FormPage, Kind, Page},
     text,
 };
-use switchboard_api::questions::{Change, Question};
+use switchboard_api::questions::{Change, Kind as Asks, Question};
 
 /// Draws the page in front.
 pub(super) fn draw(model: &Model, page: &Page, canvas: &mut Canvas<'_>) -> Cursor {
@@ -218,15 +218,30 @@ fn changes(changes: &[Change], width: usize) -> Vec<Line> {
         for warning in &change.warnings {
             lines.push(Line::of(format!(" ! {warning}"), Look::Bad));
         }
-        let sides = [
-            ("-", &change.before, Look::Removed),
-            ("+", &change.after, Look::Added),
-        ];
-        for (sign, side, look) in sides {
-            let text = side
-                .iter()
-                .flat_map(|text| text::wrapped(text, width.saturating_sub(2)));
-            lines.extend(text.map(|line| Line::of(format!(" {sign} {line}"), look)));
+        let room = width.saturating_sub(2);
+        let side = |sign: &str, text: &str, look: Look| {
+            let rows = text::wrapped(text, room).into_iter();
+            rows.map(move |row| Line::of(format!(" {sign} {row}"), look))
+                .collect::<Vec<_>>()
+        };
+        match (&change.before, &change.after) {
+            // Already a difference, with a sign before each line.
+            (None, Some(after)) if after.lines().any(|line| line.starts_with(['-', '+'])) => {
+                lines.extend(after.lines().flat_map(|line| {
+                    let look = match line.as_bytes().first() {
+                        Some(b'-') => Look::Removed,
+                        Some(b'+') => Look::Added,
+                        _ => Look::Plain,
+                    };
+                    let rows = text::wrapped(line, room).into_iter();
+                    rows.map(move |row| Line::of(format!(" {row}"), look))
+                }));
+            }
+            (before, after) => {
+                let before = before.iter().flat_map(|it| side("-", it, Look::Removed));
+                lines.extend(before);
+                lines.extend(after.iter().flat_map(|it| side("+", it, Look::Added)));
+            }
         }
     }
     lines
@@ -274,16 +289,20 @@ fn about_question(model: &Model, question: &Question, width: usize) -> Vec<Line>
     }
     if let Some(text) = &question.text {
         lines.push(Line::empty());
-        lines.push(Line::of(" its own words:", Look::Dim));
+        lines.push(Line::of(whose_words(question), Look::Dim));
         lines.extend(text::wrapped(text, width).into_iter().map(plain));
+    }
+    // What is different is what one has to look at.
+    if !question.changes.is_empty() {
+        lines.push(Line::empty());
+        if question.kind == Asks::Approval {
+            lines.push(Line::of(" changed since you approved it:", Look::Warn));
+        }
+        lines.extend(changes(&question.changes, width));
     }
     if let Some(about) = &question.about {
         lines.push(Line::empty());
         lines.extend(call_page::tree(about));
-    }
-    if !question.changes.is_empty() {
-        lines.push(Line::empty());
-        lines.extend(changes(&question.changes, width));
     }
     lines.push(Line::empty());
     let mut answers = Line::empty();
@@ -294,6 +313,14 @@ fn about_question(model: &Model, question: &Question, width: usize) -> Vec<Line>
     }
     lines.push(answers);
     lines
+}
+
+/// Who says what stands there besides: most of it is the server's.
+fn whose_words(question: &Question) -> &'static str {
+    match question.kind {
+        Asks::Approval | Asks::Changed | Asks::Proposal | Asks::SignIn => " to know:",
+        _ => " its own words:",
+    }
 }
 
 /// The lines of a form, with the first line of each field.

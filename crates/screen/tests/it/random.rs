@@ -90,11 +90,11 @@ fn happening(dice: &mut Dice) -> Message {
             Link::Lost { why: "\u{1b}c".into() },
             Link::Attached { address: "127.0.0.1:3700".into() },
         ]).clone()),
-        98 => Message::Examined(dice.of(&[
-            Ok(json!([{"area": "a", "level": "problem", "what": "\u{1b}c", "found": "x\ny", "advice": "switchboard login \u{202e}a"}])),
-            Ok(Value::Null),
-            Err("\u{9b}2J".to_owned()),
-        ]).clone()),
+        98 => dice.of(&[
+            Message::Examined(json!([{"area": "a", "level": "problem", "what": "\u{1b}c", "found": "x\ny", "advice": "switchboard login \u{202e}a"}])),
+            Message::Examined(Value::Null),
+            Message::NotExamined { why: "\u{9b}2J".to_owned() },
+        ]).clone(),
         _ => Message::Told((*dice.of(&TEXTS)).to_owned()),
     }
 }

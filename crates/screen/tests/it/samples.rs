@@ -202,6 +202,7 @@ pub fn answer(ask: &Ask) -> Option<Value> {
             "tap": {"armed": true},
         }),
         Ask::Tools => json!({ "tools": tools() }),
+        Ask::Export { .. } => Value::Null,
         Ask::Questions => json!({ "questions": questions(), "waiting": 3 }),
         Ask::Tokens => {
             json!({"tokens": [{"name": "default", "made": NOON, "used": NOON + 5_000, "sessions": 1, "inFlight": 1}, {"name": "ci", "made": NOON}]})
@@ -355,10 +356,10 @@ impl Bench {
     }
 
     pub fn doctor(&mut self) {
-        self.happens(Message::Examined(Ok(json!([
+        self.happens(Message::Examined(json!([
             {"area": "servers", "level": "problem", "what": "postgres", "found": "failed: connection refused", "advice": "switchboard logs postgres, and start the database"},
             {"area": "sign-ins", "level": "warning", "what": "linear", "found": "the sign-in has expired", "advice": "switchboard login linear"},
             {"area": "configuration", "level": "ok", "what": "/home/ada/.claude.json", "found": "read (user)"},
-        ]))));
+        ])));
     }
 }

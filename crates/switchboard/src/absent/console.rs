@@ -1,9 +1,10 @@
 //! No page in a browser.
 
-use crate::Options;
+use crate::{Options, api::Frames};
+use std::sync::Arc;
 use switchboard_gateway::SharedPages;
 
 /// None.
-pub(crate) fn pages(_options: &Options) -> Option<SharedPages> {
+pub(crate) fn pages(_options: &Options, _frames: Arc<Frames>) -> Option<SharedPages> {
     None
 }

@@ -43,7 +43,12 @@ impl Who {
     pub(crate) fn of(asker: &Asker) -> Option<Self> {
         let (role, principal, session) = match asker {
             Asker::Nobody => return None,
-            Asker::Client(admission) => (Role::Own, admission.principal().clone(), None),
+            Asker::Client(admission) => {
+                let roles = admission.roles().iter();
+                let most = roles.filter_map(|word| Role::named(word)).max();
+                let role = most.unwrap_or_default();
+                (role, admission.principal().clone(), None)
+            }
             Asker::Control => (Role::Admin, CONTROL.into(), None),
             Asker::Session(session) => (Role::Admin, CONTROL.into(), Some(session.clone())),
         };

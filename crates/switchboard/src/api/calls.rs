@@ -21,7 +21,7 @@ use super::{
 use crate::{limits, watching::Tapping};
 use std::{collections::HashMap, sync::Arc};
 use switchboard_api::{
-    calls::{Call, Page},
+    calls::{Call, Made, Page},
     events::Event,
     filter::Filter,
     insight::{SetTap, TapState},
@@ -32,6 +32,28 @@ use switchboard_record::{
     audit::Record,
     tap::{GATEWAY, Secrets},
 };
+use switchboard_wire::Method;
+
+/// Reads a page of a server's, as a call that is listed as all are.
+pub(super) async fn read_page(
+    api: &Arc<Api>,
+    ask: &Ask,
+    server: &str,
+    uri: &str,
+    confirmed: bool,
+) -> Result<Made, No> {
+    let tapping = tapping(api)?;
+    let wanted = make::Wanted {
+        server: make::server(api, server)?,
+        method: Method::ResourcesRead,
+        params: serde_json::json!({ "uri": uri }).to_string(),
+        era: None,
+        confirmed,
+        replay_of: None,
+    };
+    tapping.tap.look();
+    make::run(api, tapping, &ask.who, wanted).await
+}
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     let tapping = tapping(api)?;
@@ -219,7 +241,7 @@ impl Repeatable {
 
     /// Whether a call can be made again without harm: what is no call of a tool only reads.
     fn is(&self, call: &Call) -> bool {
-        if call.method != switchboard_wire::Method::ToolsCall.as_str() {
+        if call.method != Method::ToolsCall.as_str() {
             return true;
         }
         let (Some(server), Some(name)) = (&call.server, &call.name) else {

@@ -148,6 +148,22 @@ impl Client {
         self.ask(Method::POST, path, body.into()).await
     }
 
+    /// Sends something there that is answered when a tool is done, which may take as long as
+    /// a call may.
+    ///
+    /// # Errors
+    /// What it said, or why it said nothing.
+    pub async fn call<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(ClientError::unfit)?;
+        let sent = self.send_within(limits::API_CALL, Method::POST, path, body.into());
+        let text = received(sent.await?).await?;
+        serde_json::from_slice(&text).map_err(ClientError::unfit)
+    }
+
     /// Ends what is there.
     ///
     /// # Errors
@@ -196,11 +212,7 @@ impl Client {
     }
 
     async fn asked(&self, verb: Method, path: &str, body: Bytes) -> Result<Bytes, ClientError> {
-        let answered = self.send(verb, path, body).await?;
-        if answered.response.status() != StatusCode::OK {
-            return Err(refused(answered.response).await);
-        }
-        whole(answered.response).await
+        received(self.send(verb, path, body).await?).await
     }
 
     /// One request on a connection of its own.
@@ -209,6 +221,16 @@ impl Client {
             true => limits::API_PROMPT,
             false => limits::API_ANSWER,
         };
+        self.send_within(patience, verb, path, body).await
+    }
+
+    async fn send_within(
+        &self,
+        patience: Duration,
+        verb: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<Answered, ClientError> {
         let address = &self.running.address;
         let connecting = timeout(limits::PROMPT, TcpStream::connect(address));
         let stream = connecting.await.map_err(|_| ClientError::Silent)??;
@@ -235,6 +257,14 @@ impl Client {
             connection,
         })
     }
+}
+
+/// All that it said.
+async fn received(answered: Answered) -> Result<Bytes, ClientError> {
+    if answered.response.status() != StatusCode::OK {
+        return Err(refused(answered.response).await);
+    }
+    whole(answered.response).await
 }
 
 /// What it said no with.

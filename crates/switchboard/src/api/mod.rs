@@ -11,6 +11,7 @@
 //! | `client.rs` | the other side: asking a gateway that runs |
 
 mod answer;
+mod apps;
 mod asking;
 mod calls;
 mod client;
@@ -29,6 +30,7 @@ mod state;
 mod tokens;
 mod tools;
 
+pub(crate) use apps::Frames;
 pub use client::{Client, ClientError, Events};
 pub(crate) use out::{ANSWERS, take as take_answer};
 pub(crate) use router::{VERSION, answer, may};
@@ -79,6 +81,8 @@ pub(crate) struct Api {
     pub(crate) out: Out,
     /// Places for event streams.
     streams: Arc<Quota>,
+    /// Pages of servers that a frame has yet to fetch.
+    pub(crate) frames: Arc<Frames>,
     /// Where it listens, once it does.
     address: OnceLock<SocketAddr>,
     /// Which process this is.
@@ -133,6 +137,7 @@ impl Api {
             members,
             reload,
             may,
+            frames: Arc::default(),
             feed: Arc::default(),
             sessions: Arc::default(),
             proposals: Proposals::default(),

@@ -3,15 +3,13 @@
 use super::{
     Api,
     answer::{Answer, No, Reply},
+    apps,
     asking::{Ask, Who},
     calls, events, insight, pins, questions, servers, sessions, settings, state, tokens, tools,
 };
 use percent::decoded;
 use std::sync::Arc;
-use switchboard_api::{
-    routes::{ROUTES, Route},
-    sessions::Role,
-};
+use switchboard_api::routes::{ROUTES, Route};
 use switchboard_gateway::{Asked, Controlled};
 
 /// What the paths begin with, below `/api/`.
@@ -66,20 +64,11 @@ fn permitted(route: &Route, who: &Who) -> Result<(), No> {
     if who.role >= route.role {
         return Ok(());
     }
-    let (has, wants) = (word(who.role), word(route.role));
+    let (has, wants) = (who.role.word(), route.role.word());
     Err(No::not_allowed(format!(
         "this wants the role {wants}; {} has the role {has}",
         who.principal
     )))
-}
-
-fn word(role: Role) -> &'static str {
-    match role {
-        Role::Own => "own",
-        Role::Viewer => "viewer",
-        Role::Operator => "operator",
-        Role::Admin => "admin",
-    }
 }
 
 /// The route of a path, and what stands for its parts. Words win over parts.
@@ -142,11 +131,12 @@ async fn dispatch(api: &Arc<Api>, ask: Ask) -> Answer {
         "state" => Reply::json(&state::document(api).await),
         "events" => events::answer(api, &ask),
         "calls" | "export" | "tap" => calls::answer(api, &ask).await,
+        "apps" => apps::answer(api, &ask).await,
         "questions" => questions::answer(api, &ask).await,
         "servers" | "explain" => servers::answer(api, &ask).await,
         "tools" | "forms" | "validate" => tools::answer(api, &ask).await,
         "pins" => pins::answer(api, &ask),
-        "settings" | "audit" => settings::answer(api, &ask).await,
+        "settings" | "imports" | "audit" => settings::answer(api, &ask).await,
         "tokens" => tokens::answer(api, &ask),
         "metrics" | "bill" => insight::answer(api, &ask).await,
         _ => Err(No::unavailable("this gateway does not have this")),

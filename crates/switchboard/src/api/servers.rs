@@ -1,5 +1,6 @@
 //! One server: what it said, what it lists, why it is there, and what can be done with it.
 
+mod sign_in;
 mod verbs;
 
 use super::{
@@ -41,6 +42,7 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
         ("GET", "servers/{segment}") => detail(api, ask.part()).await,
         ("GET", "servers/{segment}/stderr") => stderr(api, ask.part()).await,
+        ("GET", "servers/{segment}/sign-in") => sign_in::answer(&member(api, ask.part())?),
         ("GET", "servers/{segment}/{list}") => list(api, ask).await,
         ("POST", "servers/{segment}/{verb}") => {
             let verb = ask.parts.get(1).map(String::as_str).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! What is configured where; changing it, with the difference first; the record.
 
 pub(super) mod change;
+mod imports;
 mod record;
 
 use super::{
@@ -14,7 +15,7 @@ use crate::pipeline::Look;
 use std::sync::Arc;
 use switchboard_api::settings::{Entry, File, Proposed, Settings, Snippet, Understood};
 use switchboard_config::{
-    Configured, Outcome, Standing,
+    Configured, Outcome, Places, Standing,
     approval::{Prompt, Store, shown},
     clients::Homes,
     edit::EditError,
@@ -27,6 +28,7 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("GET", "settings") => Reply::json(&all(api, &look(api).await?)),
         ("POST", "settings/read") => understood(api, ask).await,
         ("POST", "settings/change") => change::answer(api, ask).await,
+        ("GET", "imports") => imports::answer(api).await,
         ("GET", "audit") => record::answer(api, ask).await,
         _ => Err(No::unavailable("this gateway does not have this")),
     }
@@ -99,6 +101,20 @@ fn entry(server: &Configured) -> Entry {
     }
 }
 
+/// What an entry would do, line by line, as `approve` shows it, and what else is to be said.
+fn explained(
+    look: &Look,
+    entry: &switchboard_config::Entry,
+    places: &Places,
+    notes: Vec<String>,
+) -> Vec<String> {
+    let prompt = Prompt::of(entry, places);
+    let (store, secrets) = (Store::default(), shown::Secrets::Hidden);
+    let mut lines = shown::lines(look, entry, &prompt, &store, secrets);
+    lines.extend(notes);
+    lines
+}
+
 async fn understood(api: &Arc<Api>, ask: &Ask) -> Answer {
     let Snippet { text } = ask.body()?;
     if text.len() > crate::limits::API_SNIPPET {
@@ -119,18 +135,9 @@ async fn understood(api: &Arc<Api>, ask: &Ask) -> Answer {
                 continue;
             }
         };
-        let prompt = Prompt::of(&entry, &places);
-        let lines = shown::lines(
-            &look,
-            &entry,
-            &prompt,
-            &Store::default(),
-            shown::Secrets::Hidden,
-        );
-        let explained = lines.into_iter().chain(server.notes);
         let replaces = look.find(&server.name).map(|known| known.entry.place());
         servers.push(Proposed {
-            explained: explained.collect(),
+            explained: explained(&look, &entry, &places, server.notes),
             entry: server.entry,
             name: server.name,
             replaces,

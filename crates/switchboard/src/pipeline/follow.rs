@@ -7,7 +7,7 @@ use crate::{
     file_watch::{self, Snapshot},
     limits,
     permissions::{Governance, Purpose, Unfollowable},
-    roster::{Member, Roster},
+    roster::{Member, Roster, keep_ways},
 };
 use parking_lot::Mutex;
 use std::{path::PathBuf, sync::Arc};
@@ -203,7 +203,9 @@ impl Followed {
             self.options.tell.warn(warning);
         }
         self.host.desk().set_policy(asking::policy(&inbox));
-        self.members.send_replace(reloaded.members);
+        let mut members = reloaded.members;
+        keep_ways(&mut members, &self.members.borrow());
+        self.members.send_replace(members);
         let mut known = self.known.lock();
         let other_rules = known.rules != permissions;
         known.rules = permissions;

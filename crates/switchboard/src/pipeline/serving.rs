@@ -5,7 +5,7 @@
 use super::Governed;
 use crate::{
     VERSION,
-    api::{Api, Client, May},
+    api::{Api, Client, Frames, May},
     console,
     control::GatewayControl,
     handover::Handing,
@@ -84,7 +84,10 @@ impl Fronted {
     /// fires.
     pub async fn stdio(self, stop: CancellationToken) -> io::Result<()> {
         let watching = self.watching(false)?;
-        let serve = faces::stdio::serve(self.face(None, Visitors::default(), None), stop.clone());
+        let serve = faces::stdio::serve(
+            self.face(None, Visitors::default(), Arc::default(), None),
+            stop.clone(),
+        );
         let served = Box::pin(self.governed.while_following(serve, None, stop)).await;
         self.close(&watching).await;
         served
@@ -99,7 +102,7 @@ impl Fronted {
     ) -> io::Result<()> {
         let watching = self.watching(false)?;
         let serve = faces::stdio::serve_streams(
-            self.face(None, Visitors::default(), None),
+            self.face(None, Visitors::default(), Arc::default(), None),
             read,
             write,
             stop.clone(),
@@ -118,7 +121,7 @@ impl Fronted {
     ) -> io::Result<()> {
         let watching = self.watching(false)?;
         let (face, single) = (
-            self.face(None, Visitors::default(), None),
+            self.face(None, Visitors::default(), Arc::default(), None),
             self.show.single.clone(),
         );
         let stopped = stop.clone();
@@ -162,7 +165,12 @@ impl Fronted {
                 keeping.follows(before);
             }
         }
-        let face = self.face(Some(control), visitors, keeping);
+        let face = self.face(
+            Some(control),
+            visitors,
+            findable.api.frames.clone(),
+            keeping,
+        );
         let bearer = findable.control.token.clone();
         let (token, principal) = (doors.token.clone(), doors.principal.clone());
         // Somebody can look at what waits from now on.
@@ -202,6 +210,7 @@ impl Fronted {
         &self,
         control: Option<ControlAccess>,
         visitors: Visitors,
+        frames: Arc<Frames>,
         keeping: Option<Keeping>,
     ) -> Arc<Gateway> {
         let options = GatewayOptions {
@@ -212,7 +221,7 @@ impl Fronted {
             announcement: self.governed.announcement().clone(),
             tools: self.show.tools.clone(),
             visitors,
-            pages: console::pages(self.governed.options()),
+            pages: console::pages(self.governed.options(), frames),
             keeping,
             ..GatewayOptions::default()
         };

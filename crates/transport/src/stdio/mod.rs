@@ -3,6 +3,7 @@
 
 mod lines;
 mod link;
+mod pipe;
 mod reader;
 mod writer;
 

@@ -72,6 +72,14 @@ pub(super) fn check_with(
     Ok((Span::new(start, end), kind))
 }
 
+/// How many bytes of a long string are looked at together.
+const BLOCK: usize = 64;
+
+/// Whether a string's byte has a meaning of its own, or must not be there.
+fn is_special(byte: u8) -> bool {
+    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+}
+
 /// A cursor over JSON text.
 #[derive(Debug)]
 pub struct Scanner<'a> {
@@ -252,10 +260,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over string bytes that need no attention, eight at a time.
+    /// Steps over string bytes that need no attention: eight at a time, and more where
+    /// there are many of them.
     fn plain_run(&mut self) {
+        /// So many, and the string is taken for a long one.
+        const LONG: usize = 64;
         const ONES: u64 = 0x0101_0101_0101_0101;
         const HIGH: u64 = 0x8080_8080_8080_8080;
+        let long = self.at + LONG;
         while let Some(chunk) = self.source.get(self.at..self.at + 8) {
             let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
             let quote = word ^ (ONES * u64::from(b'"'));
@@ -271,12 +283,29 @@ impl<'a> Scanner<'a> {
                 return;
             }
             self.at += 8;
+            if self.at == long {
+                self.plain_blocks();
+            }
         }
         while let Some(byte) = self.peek() {
-            if byte == b'"' || byte == b'\\' || byte < 0x20 {
+            if is_special(byte) {
                 return;
             }
             self.at += 1;
+        }
+    }
+
+    /// Steps over blocks of bytes of which none needs attention. A block is looked at
+    /// whole, without a way out half way: that is what compilers make vectors of.
+    fn plain_blocks(&mut self) {
+        while let Some(block) = self.source.get(self.at..self.at + BLOCK) {
+            if block
+                .iter()
+                .fold(false, |found, &byte| found | is_special(byte))
+            {
+                return;
+            }
+            self.at += BLOCK;
         }
     }
 

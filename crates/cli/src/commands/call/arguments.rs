@@ -215,10 +215,5 @@ fn article(word: &str) -> &'static str {
     }
 }
 
-/// The JSON text of an answer to a question about one argument.
-pub fn answer(name: &str, value: &str, schema: &Value) -> Result<String, Failure> {
-    typed(name, value, &types(&schema["properties"][name]))
-}
-
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::{failed, json, list};
 use crate::{
-    failure::{Code, Failure},
+    failure::{Advice, Code, Failure},
     show::{out, safe, term},
     trusting,
 };
@@ -47,7 +47,7 @@ enum Spoken {
     Modern,
 }
 
-fn put(text: &str) -> Result<Put, String> {
+fn put(text: &str) -> Result<Put, Advice> {
     let (path, value) = text.split_once('=').ok_or("write PATH=VALUE")?;
     let plain = || Value::String(value.to_owned());
     Ok(Put {
@@ -70,11 +70,11 @@ pub async fn run(gateway: &Client, options: &Options) -> Result<Code, Failure> {
         confirmed: options.yes,
     };
     let path = format!("calls/{}/replay", options.id);
-    let replayed: Replayed = match gateway.post(&path, &replay).await {
+    let replayed: Replayed = match gateway.call(&path, &replay).await {
         Err(fault) if fault.code() == Some("confirm") => {
             confirmed(&fault)?;
             replay.confirmed = true;
-            let again = gateway.post(&path, &replay).await;
+            let again = gateway.call(&path, &replay).await;
             again.map_err(|fault| failed(&fault))?
         }
         other => other.map_err(|fault| failed(&fault))?,

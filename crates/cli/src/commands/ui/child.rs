@@ -3,7 +3,7 @@
 use crate::limits;
 use futures_util::StreamExt;
 use serde_json::Value;
-use std::{path::Path, process::Stdio};
+use std::{io, path::Path, process::Stdio};
 use switchboard_screen::Message;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
@@ -61,18 +61,17 @@ async fn read(stream: Option<impl AsyncRead + Unpin>, run: u64, tell: &mpsc::Sen
 }
 
 /// What `doctor` found.
-pub async fn examined(mut command: Command) -> Result<Value, String> {
+pub async fn examined(mut command: Command) -> io::Result<Value> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let mut child = command.spawn()?;
     let mut text = Vec::new();
     if let Some(out) = child.stdout.take() {
         let mut out = out.take(limits::FINDINGS as u64);
-        let read = out.read_to_end(&mut text).await;
-        read.map_err(|error| error.to_string())?;
+        out.read_to_end(&mut text).await?;
     }
     let _ = child.wait().await;
-    serde_json::from_slice(&text).map_err(|error| format!("doctor said nothing: {error}"))
+    Ok(serde_json::from_slice(&text)?)
 }

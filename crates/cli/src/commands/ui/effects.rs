@@ -3,10 +3,15 @@
 use super::{child, link::Line};
 use crate::context::Context;
 use serde_json::{Value, json};
-use std::{collections::HashMap, path::PathBuf, time::Duration};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 use switchboard::{
     api::{Client, ClientError},
     auth::browser,
+    local::private,
     tasks,
 };
 use switchboard_api::Refused;
@@ -21,6 +26,8 @@ pub struct Effects {
     /// The program, and what every command of it is told besides.
     program: PathBuf,
     global: Vec<String>,
+    /// Where it was started.
+    directory: PathBuf,
     /// Calls that a page waits for.
     calls: HashMap<u64, AbortOnDropHandle<()>>,
     /// Commands that run.
@@ -45,6 +52,7 @@ impl Effects {
             line,
             program: program.unwrap_or_else(|| "switchboard".into()),
             global: words,
+            directory: context.options.directory.clone(),
             calls: HashMap::new(),
             runs: HashMap::new(),
         }
@@ -75,7 +83,13 @@ impl Effects {
                 let tell = self.tell.clone();
                 tasks::spawn(tasks::Kind::Background, async move {
                     let found = child::examined(command).await;
-                    let _ = tell.send(Message::Examined(found)).await;
+                    let found = match found {
+                        Ok(found) => Message::Examined(found),
+                        Err(why) => Message::NotExamined {
+                            why: format!("doctor said nothing: {why}"),
+                        },
+                    };
+                    let _ = tell.send(found).await;
                 });
             }
             Effect::Open(page) => self.open(page),
@@ -113,11 +127,12 @@ impl Effects {
             _ => None,
         };
         let (tell, line) = (self.tell.clone(), self.line.clone());
+        let directory = self.directory.clone();
         let task = tasks::spawn(tasks::Kind::Background, async move {
             tokio::time::sleep(wait).await;
             let client = line.lock().clone();
             let answer = match client {
-                Some(client) => answer(&client, &ask).await,
+                Some(client) => answer(&client, &ask, &directory).await,
                 None => Err(gone("no gateway is there to be asked")),
             };
             let _ = tell.send(Message::Answered { ask, answer }).await;
@@ -147,20 +162,36 @@ impl Effects {
 }
 
 /// Asks a gateway, and what it says.
-async fn answer(client: &Client, ask: &Ask) -> Result<Value, Refused> {
+async fn answer(client: &Client, ask: &Ask, directory: &Path) -> Result<Value, Refused> {
     let request = ask.request();
+    if let Ask::Export { file, .. } = ask {
+        let page = client.page(&request.path).await.map_err(refused)?;
+        // Nothing that is there is written over.
+        return match private::write_new(&directory.join(file), &page) {
+            Ok(()) => Ok(Value::Null),
+            Err(error) => Err(gone(&error.to_string())),
+        };
+    }
     let answered = match request.verb {
         "GET" => client.get(&request.path).await,
         "DELETE" => client.delete(&request.path).await,
+        _ if ask.is_call() => {
+            let body = request.body.unwrap_or_else(|| json!({}));
+            client.call(&request.path, &body).await
+        }
         _ => {
             let body = request.body.unwrap_or_else(|| json!({}));
             client.post(&request.path, &body).await
         }
     };
-    answered.map_err(|error| match error {
+    answered.map_err(refused)
+}
+
+fn refused(error: ClientError) -> Refused {
+    match error {
         ClientError::Refused(_, refused) => *refused,
         error => gone(&error.to_string()),
-    })
+    }
 }
 
 fn gone(why: &str) -> Refused {

@@ -33,6 +33,8 @@ pub enum Source {
     Running,
     /// None does: this one is begun inside.
     Inside(Box<Fronted>),
+    /// The one that this process is.
+    Own(Client),
 }
 
 impl Source {
@@ -61,14 +63,18 @@ impl Source {
         ending: &CancellationToken,
     ) -> Result<Host, Failure> {
         let line = Line::default();
-        let (inside, host) = match self {
+        let (here, host) = match self {
             Self::Running => (None, None),
             Self::Inside(fronted) => {
                 let (client, host) = begin_inside(context, *fronted, ending)?;
-                (Some(client), Some(host))
+                (Some((client, Link::Inside)), Some(host))
+            }
+            Self::Own(client) => {
+                let link = attached(&client);
+                (Some((client, link)), None)
             }
         };
-        let follow = follow(context.options.clone(), inside, line.clone(), tell.clone());
+        let follow = follow(context.options.clone(), here, line.clone(), tell.clone());
         let follow = tasks::spawn(tasks::Kind::Upkeep, follow);
         Ok(Host {
             line,
@@ -96,6 +102,12 @@ impl Host {
         if let Some(host) = self.host {
             let _ = timeout(limits::HOST_END, host).await;
         }
+    }
+}
+
+fn attached(client: &Client) -> Link {
+    Link::Attached {
+        address: client.running.address.clone(),
     }
 }
 
@@ -166,15 +178,23 @@ async fn meet_all(
 }
 
 /// Tells what changes at the gateway, and finds another one when it goes.
-async fn follow(options: Options, inside: Option<Client>, line: Line, tell: mpsc::Sender<Message>) {
+async fn follow(
+    options: Options,
+    here: Option<(Client, Link)>,
+    line: Line,
+    tell: mpsc::Sender<Message>,
+) {
     let mut lost = false;
     loop {
-        let found = match &inside {
-            Some(client) => Ok(client.clone()),
-            None => Client::find(&options),
+        let found = match &here {
+            Some(here) => Ok(here.clone()),
+            None => Client::find(&options).map(|client| {
+                let link = attached(&client);
+                (client, link)
+            }),
         };
         let why = match found {
-            Ok(client) => match listen(client, inside.is_some(), &line, &tell, &mut lost).await {
+            Ok((client, link)) => match listen(client, link, &line, &tell, &mut lost).await {
                 Ok(()) => "it ended".to_owned(),
                 Err(error) => error.to_string(),
             },
@@ -196,20 +216,13 @@ async fn follow(options: Options, inside: Option<Client>, line: Line, tell: mpsc
 /// Listens to one gateway as long as it is there.
 async fn listen(
     client: Client,
-    is_inside: bool,
+    link: Link,
     line: &Line,
     tell: &mpsc::Sender<Message>,
     lost: &mut bool,
 ) -> Result<(), ClientError> {
     let client = enter(client).await?;
     let mut events = client.events("topics=state,calls,questions").await?;
-    let link = if is_inside {
-        Link::Inside
-    } else {
-        Link::Attached {
-            address: client.running.address.clone(),
-        }
-    };
     *line.lock() = Some(client);
     *lost = false;
     // What changes from here on is heard, so that nothing is missed when all is read now.

@@ -1,7 +1,10 @@
 //! What would be written to stderr while the screen is there: it would be drawn over. It is
 //! kept instead, and printed where the screen ends badly.
 
-use crate::{limits, show::safe};
+use crate::{
+    limits,
+    show::{live, safe},
+};
 use parking_lot::Mutex;
 use rustix::{
     fd::OwnedFd,
@@ -12,7 +15,7 @@ use rustix::{
 use std::{
     collections::VecDeque,
     fs::File,
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader},
     sync::{
         Arc,
         mpsc::{self, Receiver},
@@ -64,9 +67,8 @@ impl Quiet {
     pub fn end(mut self, tell: bool) {
         self.undo();
         if tell {
-            let mut out = io::stderr().lock();
             for line in self.kept.lock().iter() {
-                let _ = writeln!(out, "{}", safe::line(line));
+                live::stderr_line(&safe::line(line));
             }
         }
     }

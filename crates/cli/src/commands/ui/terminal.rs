@@ -1,6 +1,10 @@
 //! The terminal: taken, drawn on, and always given back, whatever ends us.
 
-use super::quiet::Quiet;
+use super::{
+    hangup::Hangup,
+    quiet::Quiet,
+    stopping::{Stopping, Wanted},
+};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use crossterm::{
     cursor,
@@ -11,16 +15,12 @@ use crossterm::{
 };
 use futures_util::StreamExt;
 use ratatui::backend::{Backend, CrosstermBackend};
-use rustix::process::{Signal, kill_current_process_group};
 use std::{
     io::{self, Stdout, Write},
     sync::atomic::{AtomicBool, Ordering},
 };
 use switchboard_screen::{Key, Message, painter::Frame};
-use tokio::{
-    process::Command,
-    signal::unix::{Signal as Signals, SignalKind, signal},
-};
+use tokio::process::Command;
 
 /// Whether a terminal is to be given back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -53,8 +53,11 @@ fn take() -> io::Result<()> {
 pub struct Terminal {
     out: CrosstermBackend<Stdout>,
     keys: Option<EventStream>,
-    continued: Signals,
+    hangup: Hangup,
+    stopping: Stopping,
     quiet: Option<Quiet>,
+    /// Whether somebody wants to read afterwards what was logged meanwhile.
+    tells: bool,
 }
 
 /// What a terminal tells.
@@ -72,16 +75,18 @@ pub enum Happened {
 }
 
 impl Terminal {
-    /// Takes the terminal.
-    pub fn take() -> io::Result<Self> {
-        let continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
+    /// Takes the terminal; with `tells`, what was logged meanwhile is printed afterwards.
+    pub fn take(tells: bool) -> io::Result<Self> {
+        let (stopping, hangup) = (Stopping::listen()?, Hangup::watch()?);
         let quiet = Quiet::begin()?;
         // From here on it is given back, whatever fails.
         let mut terminal = Self {
             out: CrosstermBackend::new(io::stdout()),
             keys: None,
-            continued,
+            hangup,
+            stopping,
             quiet: Some(quiet),
+            tells,
         };
         take()?;
         terminal.keys = Some(EventStream::new());
@@ -106,7 +111,14 @@ impl Terminal {
         };
         let event = tokio::select! {
             event = keys.next() => event,
-            _ = self.continued.recv() => return Ok(Happened::Stopped),
+            () = self.hangup.gone() => return Err(io::ErrorKind::UnexpectedEof.into()),
+            wanted = self.stopping.next() => {
+                if wanted == Wanted::Stop {
+                    self.give_back();
+                    self.stopping.stop();
+                }
+                return Ok(Happened::Stopped);
+            }
         };
         // Whoever had the terminal has closed it.
         let event = event.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))??;
@@ -144,7 +156,7 @@ impl Terminal {
     /// Stops, as Ctrl-Z has it, until somebody lets us go on.
     pub fn suspend(&mut self) -> io::Result<()> {
         self.give_back();
-        kill_current_process_group(Signal::TSTP)?;
+        self.stopping.stop_job();
         self.take_again()
     }
 
@@ -164,7 +176,10 @@ impl Terminal {
         // Its thread would take keys that are not ours.
         self.keys = None;
         restore();
-        self.quiet = None;
+        if let Some(quiet) = self.quiet.take() {
+            // What a panic said is worth reading, and was not seen.
+            quiet.end(self.tells || std::thread::panicking());
+        }
     }
 
     /// Lets a command have the terminal until it ends and somebody has read what it wrote.
@@ -203,11 +218,6 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        self.keys = None;
-        restore();
-        if let Some(quiet) = self.quiet.take() {
-            // What a panic said is worth reading, and was not seen.
-            quiet.end(std::thread::panicking());
-        }
+        self.give_back();
     }
 }

@@ -84,33 +84,29 @@ impl Entries {
         out::line(&format!("\n{}", paint.bold(title)))?;
         for client in NAMED.into_iter().filter_map(Client::parse) {
             let file = self.shown(&client.file(&self.homes).path);
-            out::line(&format!("  {:<16} {file}", client.as_str()))?;
+            out::item(client.as_str(), &file)?;
         }
         let others = Client::all().count() - NAMED.len();
         let others = format!("{others} more: switchboard connect shows which are here");
-        out::line(&format!("  {:<16} {others}", "and"))?;
+        out::item("and", &others)?;
         let http = self.shown(&self.http.0);
         let only = "for clients that speak HTTP only: switchboard up --write http";
-        out::line(&format!("  {HTTP:<16} {http}, {only}"))?;
+        out::item(HTTP, &format!("{http}, {only}"))?;
         out::line(&format!("\n{}", paint.bold("Or by hand")))?;
         let line = [program()].into_iter().chain(ARGUMENTS.map(String::from));
         let line = line.collect::<Vec<_>>().join(" ");
-        out::line(&format!(
-            "  {:<16} claude mcp add --scope user {NAME} -- {}",
-            "Claude Code",
-            safe::line(&line)
-        ))?;
-        out::line(&format!("  {:<16} {}", "other programs", safe::line(&line)))?;
+        let line = safe::line(&line);
+        let add = format!("claude mcp add --scope user {NAME} -- {line}");
+        out::command("Claude Code", &add)?;
+        out::command("other programs", &line)?;
         let file = self.shown(&self.token_file);
-        out::line(&format!("  {:<16} the token is in {file}", "over HTTP"))?;
+        out::item("over HTTP", &format!("the token is in {file}"))?;
         match show_token {
             false => Ok(()),
-            true if std::io::stdout().is_terminal() => {
-                out::line(&format!("  {:<16} {}", "the token", self.token.secret))
-            }
+            true if std::io::stdout().is_terminal() => out::item("the token", &self.token.secret),
             true => {
                 let why = "--show-token shows the token on a terminal, and this is none";
-                out::line(&format!("  {:<16} {why}", "the token"))
+                out::item("the token", why)
             }
         }
     }

@@ -116,6 +116,7 @@ impl Remembered {
             tools: ToolOptions::of_words(&self.tools),
             open: false,
             show_token: false,
+            plain: true,
             no_api_edit: self.no_api_edit,
             watch: self.watch.clone(),
             ask: self.ask.clone(),

@@ -21,26 +21,31 @@ use switchboard::{
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
-    sync::{mpsc, watch},
+    sync::{Notify, mpsc, watch},
     time::interval,
 };
 
-/// Said when every server has been met.
+/// The key that opens the screen.
+pub const SCREEN: char = 's';
+/// Said when every server has been met: without keys, and with them.
 const READY: &str = "\nReady. Ctrl-C ends it.";
+const READY_FOR_KEYS: &str = "\nReady. s opens a screen, Ctrl-C ends it.";
 /// Columns of a name: so many at least, and at most.
 const NAME: (usize, usize) = (8, 40);
 
 /// Meets every server, keeps those that connect connected, and shows how each
-/// is doing, until it is dropped.
+/// is doing, until it is dropped; `again` has all of it drawn once more.
 pub async fn show(
     host: &Arc<Host>,
     settings: &Settings,
     mut members: watch::Receiver<Vec<Member>>,
+    has_keys: bool,
+    again: &Notify,
 ) -> Infallible {
     let (tell, mut news) = mpsc::channel(limits::NEWS);
     let follower = Follower::new(host, settings, tell);
     let mut resized = signal(SignalKind::window_change()).ok();
-    let mut table = Table::new();
+    let mut table = Table::new(if has_keys { READY_FOR_KEYS } else { READY });
     let mut look = interval(limits::USED_LOOK);
     loop {
         let now = members.borrow_and_update().clone();
@@ -50,6 +55,7 @@ pub async fn show(
                 Ok(()) = members.changed() => break,
                 Some(told) = news.recv() => table.change(told),
                 Some(()) = async { resized.as_mut()?.recv().await } => table.draw(),
+                () = again.notified() => table.draw(),
                 _ = look.tick(), if table.live.is_some() => table.look().await,
             }
         }
@@ -94,12 +100,13 @@ struct Table {
     width: usize,
     /// Where lines can be changed after they were written.
     live: Option<Live>,
-    /// Whether every server has been met once.
+    /// What is said when every server has been met once, and whether that is so.
+    last: &'static str,
     ready: bool,
 }
 
 impl Table {
-    fn new() -> Self {
+    fn new(last: &'static str) -> Self {
         let paint = term::stdout();
         let _ = out::line(&format!("\n{}", paint.bold("Servers")));
         Self {
@@ -107,6 +114,7 @@ impl Table {
             paint,
             width: NAME.0,
             live: Live::begin(),
+            last,
             ready: false,
         }
     }
@@ -203,7 +211,7 @@ impl Table {
         if !self.ready && !self.rows.iter().any(connecting) {
             self.ready = true;
             if self.live.is_none() {
-                let _ = out::line(READY);
+                let _ = out::line(self.last);
             }
         }
         self.draw();
@@ -214,13 +222,13 @@ impl Table {
         let Some(live) = &self.live else {
             return;
         };
-        let end = if self.ready { READY } else { "" };
+        let end = if self.ready { self.last } else { "" };
+        let end = end.lines().flat_map(|line| safe::rows(line, term::width()));
+        let end: Vec<String> = end.collect();
         // What has left the screen could not be changed any more.
-        let room = term::height()
-            .saturating_sub(end.lines().count() + 2)
-            .max(1);
+        let room = term::height().saturating_sub(end.len() + 2).max(1);
         let mut lines: Vec<Line> = self.fitting(room);
-        lines.extend(end.lines().map(|line| Line {
+        lines.extend(end.iter().map(|line| Line {
             text: self.paint.dim(line),
             columns: line.len(),
         }));
@@ -261,7 +269,7 @@ impl Table {
         let taken = safe::columns(&name) + word.len() + 6;
         if self.live.is_some() {
             // A line that wraps would be two.
-            more = safe::cut_columns(&more, term::width().saturating_sub(taken).max(8));
+            more = safe::cut_words(&more, term::width().saturating_sub(taken).max(8));
         }
         let columns = taken + safe::columns(&more);
         let word = row.how.state.paint(self.paint, word);

@@ -6,6 +6,7 @@ mod bounded;
 mod commands;
 mod desktop;
 mod in_the_clients_place;
+mod on_screen;
 mod standing;
 mod webhook;
 mod withdrawn;

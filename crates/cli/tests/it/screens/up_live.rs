@@ -106,7 +106,11 @@ fn on_a_terminal_each_server_has_one_line_that_changes() {
         assert_eq!(rows.lines_of(name), 1, "{rows}");
     }
     assert_eq!(rows.lines_that(|line| line.contains("Ready.")), 1, "{rows}");
-    assert!(rows.last().contains("Ready. Ctrl-C ends it."), "{rows}");
+    assert!(
+        rows.last()
+            .contains("Ready. s opens a screen, Ctrl-C ends it."),
+        "{rows}"
+    );
     assert_eq!(shown.end(), Some(0));
 }
 

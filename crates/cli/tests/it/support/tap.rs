@@ -122,14 +122,20 @@ impl Authority {
     /// An address of this machine that leads to `port` over TLS, if what is there
     /// shows a certificate of this authority for `name`.
     pub async fn tunnel(&self, name: &'static str, port: u16) -> String {
+        self.tunnel_for(&[], name, port).await
+    }
+
+    /// The same, offering these protocols.
+    pub async fn tunnel_for(&self, offers: &[&str], name: &'static str, port: u16) -> String {
         let mut roots = RootCertStore::empty();
         roots.add(self.0.der().clone()).expect("an authority");
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
+        let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("versions")
             .with_root_certificates(roots)
             .with_no_client_auth();
+        config.alpn_protocols = offers.iter().map(|offer| offer.as_bytes().into()).collect();
         let connector = TlsConnector::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();

@@ -3,6 +3,7 @@
 //! bytes.
 
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
     fs::{Mode, OFlags, open},
     process::{Pid, Signal, kill_process},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
@@ -14,7 +15,11 @@ use std::{
     num::NonZero,
     os::fd::OwnedFd,
     process::{Child, Stdio},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 use switchboard_testkit::{bin, world::World};
@@ -34,6 +39,34 @@ pub struct Tty {
     terminal: OwnedFd,
     child: Child,
     seen: Arc<Mutex<Seen>>,
+    closing: Arc<AtomicBool>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// A program whose terminal is gone.
+pub struct Orphan(Tty);
+
+impl Orphan {
+    pub fn pid(&self) -> i32 {
+        self.0.pid()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        self.0.signal(signal);
+    }
+
+    /// Waits until it ends, and how.
+    #[track_caller]
+    pub fn ended(&mut self) -> Option<i32> {
+        let until = Instant::now() + LIMIT;
+        loop {
+            if let Some(status) = self.0.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(Instant::now() < until, "it goes on without a terminal");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
 }
 
 impl Tty {
@@ -47,7 +80,8 @@ impl Tty {
 
     /// Any program on a terminal that is its own.
     pub fn any(world: &World, (columns, rows): (u16, u16), words: &[&str]) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        let master =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
@@ -73,9 +107,17 @@ impl Tty {
         };
         let seen = Arc::new(Mutex::new(seen));
         let write = seen.clone();
-        std::thread::spawn(move || {
+        let closing: Arc<AtomicBool> = Arc::default();
+        let closes = closing.clone();
+        let reader = std::thread::spawn(move || {
             let mut buffer = [0u8; 8192];
-            while let Ok(count @ 1..) = screen.read(&mut buffer) {
+            while !closes.load(Ordering::SeqCst) {
+                if !is_there(&screen) {
+                    continue;
+                }
+                let Ok(count @ 1..) = screen.read(&mut buffer) else {
+                    return;
+                };
                 let mut seen = write.lock().unwrap();
                 seen.bytes.extend_from_slice(&buffer[..count]);
                 seen.parser.process(&buffer[..count]);
@@ -86,7 +128,19 @@ impl Tty {
             terminal,
             child,
             seen,
+            closing,
+            reader: Some(reader),
         }
+    }
+
+    /// The terminal is closed, as when a window is or a connection breaks; whoever was on it.
+    pub fn closes(mut self) -> Orphan {
+        self.closing.store(true, Ordering::SeqCst);
+        self.reader.take().unwrap().join().unwrap();
+        let nothing = || File::open("/dev/null").unwrap();
+        self.keyboard = nothing();
+        self.terminal = nothing().into();
+        Orphan(self)
     }
 
     /// Somebody types; `\r` is Enter.
@@ -160,6 +214,38 @@ impl Tty {
         lines && !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste()
     }
 
+    /// Whether what was there before the screen is there, whoever reads keys.
+    pub fn shows_lines(&self) -> bool {
+        let seen = self.seen.lock().unwrap();
+        let screen = seen.parser.screen();
+        !screen.alternate_screen() && !screen.hide_cursor()
+    }
+
+    /// Waits until something holds of the terminal.
+    #[track_caller]
+    pub fn waits(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let until = Instant::now() + LIMIT;
+        while !holds(self) {
+            assert!(Instant::now() < until, "{what}:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Types something again and again until a text is there: a program that has only just
+    /// begun may not have been there to be told.
+    #[track_caller]
+    pub fn until_typed(&mut self, keys: &str, text: &str) {
+        let until = Instant::now() + LIMIT;
+        while !self.text().contains(text) {
+            assert!(Instant::now() < until, "{text}:\n{}", self.text());
+            self.types(keys);
+            let soon = Instant::now() + Duration::from_secs(5);
+            while !self.text().contains(text) && Instant::now() < soon {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+
     pub fn pid(&self) -> i32 {
         i32::try_from(self.child.id()).unwrap()
     }
@@ -192,6 +278,16 @@ impl Tty {
         assert_eq!(self.ended(), Some(0), "{}", self.text());
         assert!(self.is_restored(), "{}", self.text());
     }
+}
+
+/// Whether something was written; waits a little for it.
+fn is_there(screen: &File) -> bool {
+    let mut wanted = [PollFd::new(screen, PollFlags::IN)];
+    let soon = Timespec {
+        tv_sec: 0,
+        tv_nsec: 20_000_000,
+    };
+    poll(&mut wanted, Some(&soon)).is_ok_and(|count| count > 0)
 }
 
 impl Drop for Tty {

@@ -13,7 +13,7 @@ use switchboard_testkit::{HttpClient, LEGACY, Program, raw_exchange, text_of};
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A gateway with this certificate, and its port.
-async fn serve(folder: &Path, more: &[&str]) -> (Program, u16) {
+pub(super) async fn serve(folder: &Path, more: &[&str]) -> (Program, u16) {
     let file = |name: &str| folder.join(name).display().to_string();
     let program = switchboard()
         .args(["--mcp-config", &config(&json!({"e": echo(&[])}))])

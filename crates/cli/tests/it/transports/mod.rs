@@ -1,5 +1,6 @@
 //! Every transport on either side.
 
+mod door_http2;
 mod door_tls;
 mod edges;
 mod pairs;

@@ -1,5 +1,5 @@
 // A server from any client's snippet: explained, shown as a difference, then written.
-import { html, useEffect, useState } from '../html.js';
+import { html, signal, useEffect, useState } from '../html.js';
 import { post } from '../api.js';
 import { href } from '../router.js';
 import { may } from '../session.js';
@@ -19,8 +19,14 @@ const EXAMPLES = [
   ['TOML of a client', '[mcp_servers.docs]\nurl = "https://mcp.example.com/mcp"'],
 ];
 
+/** What was pasted: whoever goes to the inbox for an approval finds it again. */
+const pasted = signal('');
+
 export function AddServer() {
-  const [text, setText] = useState('');
+  const text = pasted.value;
+  const setText = (next) => {
+    pasted.value = next;
+  };
   const [understood, setUnderstood] = useState(null);
   const [fault, setFault] = useState(null);
   useEffect(() => {
@@ -70,27 +76,29 @@ export function AddServer() {
       }</div></div>`;
 }
 
-function Proposed({ proposed }) {
+/** An entry that could be added; `from` where it is another client's, and `folder` where it is for this folder alone. */
+export function Proposed({ proposed, from, folder }) {
   const [name, setName] = useState(proposed.name);
-  const [scope, setScope] = useState('user');
+  const [scope, setScope] = useState(folder ? 'local' : 'user');
   const [written, setWritten] = useState(null);
   const [fault, setFault] = useState(null);
   const change = (confirm) =>
     attempt(async () => {
       setFault(null);
-      const said = await post('settings/change', { what: 'add', name, entry: proposed.entry, scope, confirm });
+      const what = from ? { from } : { entry: proposed.entry };
+      const said = await post('settings/change', { what: 'add', name, ...what, scope, confirm });
       setWritten(said);
       if (said.written) toast(`${name} was added to ${said.file}`);
     }, setFault);
   useEffect(() => setWritten(null), [name, scope]);
-  return html`<section class="card stack" data-testid="proposed"><div class="row"><h2>${visible(name)}
+  return html`<section class="card stack" data-testid="proposed" data-proposed=${proposed.name}><div class="row"><h2>${visible(name)}
     </h2>${proposed.replaces && html`<${Chip} kind="warn">replaces ${visible(proposed.replaces)}<//>`}</div>
     <div class="block lines" data-testid="explained">${proposed.explained.map((line, at) => html`<span key=${at}>${visible(line)}</span>`)}
       </div>
     <details><summary>The entry, as it would be written</summary><${Tree} value=${proposed.entry} /></details>
     <div class="row"><label class="row">Name <input value=${name} onInput=${(event) => setName(event.target.value)} /></label><${Segments}
       label="for whom" value=${scope} onChange=${setScope} options=${[
-      ['user', 'for me', "in the user's own file"],
+      ...(folder ? [] : [['user', 'for me', "in the user's own file"]]),
       ['local', 'for this folder', 'for me, in this folder alone'],
     ]} /></div>
     <${Fault} of=${fault} />

@@ -35,8 +35,14 @@ function from(value) {
 
 /** What is missing is said where it is missing. */
 function placed({ path, error }) {
-  const missing = /^("(?:[^"\\]|\\.)*") is a required property$/.exec(error);
-  return missing ? { path: path + step(JSON.parse(missing[1])), error: 'must be there' } : { path, error };
+  const missing = /^("(?:[^"\\]|\\.)*") is missing/.exec(error);
+  try {
+    return missing
+      ? { path: path + step(JSON.parse(missing[1])), error: error.slice(missing[1].length + 1) }
+      : { path, error };
+  } catch {
+    return { path, error };
+  }
 }
 
 /** What the gateway says is wrong with it, by place. */

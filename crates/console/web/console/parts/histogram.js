@@ -20,6 +20,7 @@ export function Histogram({ ours, theirs, label }) {
     }
     return made;
   };
+  /** @type {[string, number[]][]} */
   const sets = [
     ['ours', gather(ours)],
     ['theirs', gather(theirs)],

@@ -3,6 +3,7 @@ import { html, useState } from '../html.js';
 import { get, part, post } from '../api.js';
 import { href } from '../router.js';
 import { listed } from '../store.js';
+import { Completion } from './extras.js';
 import { line, visible } from './format.js';
 import { Form, useValue } from './form.js';
 import { Result } from './result.js';
@@ -20,8 +21,10 @@ export function Lists({ name, server, list, item }) {
   if (!NAMES[list]) return html`<${Empty} title="There is nothing here">This server has no part of that name.<//>`;
   if (read.fault) return html`<${Fault} of=${read.fault} again=${read.again} />`;
   if (!read.value) return html`<${Skeleton} rows=${5} />`;
+  /** @type {any[]} */
   const items = read.value.items;
   if (list === 'tools') return html`<${Tools} name=${name} items=${items} cut=${read.value.cut} />`;
+  /** @type {any[]} */
   const patterns = templates.value?.items ?? [];
   if (items.length === 0 && patterns.length === 0 && !item)
     return html`<${Empty} title=${`No ${list}`}>This server lists none.<//>`;
@@ -117,7 +120,12 @@ function One({ name, list, one }) {
   };
   return html`<h2>${line(one.title ?? one.name ?? one.uri, 120)}</h2>${one.description && html`<p class="quiet">${visible(one.description)}
     </p>`}
-    ${asks && html`<${Form} schema=${schema} edited=${edited} onRun=${run} />`}
+    ${
+      asks &&
+      html`<${Form} schema=${schema} edited=${edited} onRun=${run} />
+      <${Completion} name=${name} edited=${edited}
+        reference=${list === 'prompts' ? { type: 'ref/prompt', name: one.name } : { type: 'ref/resource', uri: one.uriTemplate }} />`
+    }
     <div class="row"><${Button} kind="primary" disabled=${busy || edited.bad !== null} onClick=${run}
       data-testid="run">${busy ? 'Running…' : list === 'prompts' ? 'Get it' : 'Read it'}<//>${made && html`<a
       href=${href(['traffic', String(made.id)])}>Both sides of it</a>`}</div>

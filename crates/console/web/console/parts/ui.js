@@ -94,7 +94,7 @@ export function Copy({ text, label = 'Copy', small = true }) {
 export const Tabs = ({ tabs, at, to }) => html`
   <nav class="tabs" aria-label="parts of this page">${tabs.map(
     ([key, label, badge]) => html`
-    <a key=${key} href=${to(key)} aria-current=${key === at ? 'page' : undefined}>${label}${badge ? html`<span class="badge">${badge}
+    <a key=${key} href=${to(key)} data-testid=${`tab-${key}`} aria-current=${key === at ? 'page' : undefined}>${label}${badge ? html`<span class="badge">${badge}
       </span>` : null}</a>`,
   )}</nav>`;
 
@@ -155,7 +155,13 @@ export async function attempt(doing, onFault) {
   }
 }
 
-/** What is read once when a part is shown, and again when `by` changes. */
+/**
+ * What is read once when a part is shown, and again when `by` changes.
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} read
+ * @param {unknown[]} by
+ * @returns {{value: T | null, fault: any, busy: boolean, again: () => void}}
+ */
 export function useRead(read, by) {
   const [state, setState] = useState({ value: null, fault: null, busy: true });
   const [turn, setTurn] = useState(0);

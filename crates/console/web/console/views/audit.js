@@ -2,7 +2,7 @@
 import { html, useState } from '../html.js';
 import { get } from '../api.js';
 import { replace } from '../router.js';
-import { line, visible } from '../parts/format.js';
+import { dateTime, line, visible } from '../parts/format.js';
 import { Tree } from '../parts/tree.js';
 import { Empty, Fault, Skeleton, useRead } from '../parts/ui.js';
 
@@ -35,10 +35,15 @@ const first = (record, keys) => {
   return '';
 };
 
+const when = (text) => {
+  const at = /^\d+$/.test(text) ? Number(text) : Date.parse(text);
+  return Number.isFinite(at) && text ? html`<time dateTime=${new Date(at).toISOString()}>${dateTime(at)}</time>` : line(text, 30) || 'record';
+};
+
 function Row({ record }) {
   const [open, setOpen] = useState(false);
   return html`<tr data-testid="record"><td class="tight"><button type="button" class="more" aria-expanded=${open}
-    onClick=${() => setOpen(!open)}>${line(first(record, ['at', 'time', 'when', 'ts']), 30) || 'record'}</button></td>
+    onClick=${() => setOpen(!open)}>${when(first(record, ['at', 'time', 'when', 'ts']))}</button></td>
     <td>${line(first(record, ['event', 'kind', 'what', 'did', 'method', 'action']), 60)} ${line(first(record, ['outcome', 'decision', 'status']), 30)}
       </td><td>${line(first(record, ['principal', 'by', 'who', 'user', 'client']), 40)}</td>
     <td>${line([first(record, ['server']), first(record, ['tool', 'name', 'target', 'file'])].filter(Boolean).join(' · '), 120) || visible('')}${open && html`<${Tree}

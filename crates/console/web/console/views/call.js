@@ -80,6 +80,7 @@ function TimeLine({ call, messages }) {
   const took = call.took ?? Math.max(1, ...messages.map((one) => one.at));
   const first = messages.find((one) => one.edge === 'to-server');
   const last = messages.findLast((one) => one.edge === 'from-server');
+  /** @type {[string, string, number[][]][]} */
   const lanes = [];
   if (first && last) {
     lanes.push(

@@ -6,8 +6,10 @@ import { go, href } from '../router.js';
 import { may } from '../session.js';
 import { listed, serverNamed } from '../store.js';
 import { bytes, line, plural, visible } from '../parts/format.js';
+import { LogLevel, Roots, Tasks } from '../parts/extras.js';
 import { Lists } from '../parts/lists.js';
 import { Pins } from '../parts/pins.js';
+import { SignSteps } from '../parts/signsteps.js';
 import { Tree } from '../parts/tree.js';
 import { attempt, Button, Chip, Dialog, Fault, Link, Skeleton, Tabs, toast, useRead, When, Word } from '../parts/ui.js';
 
@@ -22,24 +24,39 @@ export function ServerPage({ name, tab, item }) {
     ['r', 'reconnect', () => may('operator') && act('reconnect')],
   ]);
   const [opened, setOpened] = useState(null);
+  // Whoever signed in at the page that was opened is done here.
+  useEffect(() => {
+    if (known?.signIn.word === 'signed-in') setOpened(null);
+  }, [known?.signIn.word]);
   const act = (verb, body) =>
-    attempt(async () => {
-      const done = await post(`servers/${part(name)}/${verb}`, body ?? {});
-      toast(done.did || 'Done');
-      if (done.open) setOpened(done.open);
-      read.again();
-    });
+    attempt(
+      async () => {
+        const done = await post(`servers/${part(name)}/${verb}`, body ?? {});
+        toast(done.did || 'Done');
+        if (done.open) setOpened(done.open);
+        read.again();
+      },
+      (fault) => {
+        toast(fault.hint ? `${fault.message}: ${fault.hint}` : fault.message, 'bad');
+        // Why is told there, step by step.
+        if (verb === 'sign-in') go(['servers', name, 'sign-in'], { tried: String(Date.now()) });
+      },
+    );
   const server = known ?? read.value?.server;
   if (!server)
     return html`<div class="page"><${Crumbs} />${read.fault ? html`<${Fault} of=${read.fault} again=${read.again} />` : html`<${Skeleton}
       rows=${6} />`}</div>`;
   const detail = read.value;
+  /** @type {any} */
+  const capabilities = detail?.capabilities;
   const tabs = [
     ['overview', 'Overview'],
     ['tools', 'Tools', server.tools],
     ['resources', 'Resources', server.resources],
     ['prompts', 'Prompts', server.prompts],
+    ...(capabilities?.tasks || tab === 'tasks' ? [['tasks', 'Tasks']] : []),
     ...(server.held > 0 || tab === 'pins' ? [['pins', 'Changed', server.held]] : []),
+    ...(['http', 'sse', 'ws'].includes(server.transport) ? [['sign-in', 'Sign-in']] : []),
     ['stderr', 'Log'],
     ['handshake', 'Handshake'],
     ['explain', 'Explain'],
@@ -52,7 +69,8 @@ export function ServerPage({ name, tab, item }) {
     ${
       opened &&
       html`<${Dialog} title="Sign in" onClose=${() => setOpened(null)} foot=${html`<${Button} onClick=${() => setOpened(null)}>Done<//>`}>
-        <p>Sign in at this page; this view follows by itself.</p><p><${Link} to=${opened}>Open the page<//></p><pre
+        <p>Sign in at this page; this view follows by itself. <a href=${href(['servers', name, 'sign-in'])}
+          onClick=${() => setOpened(null)}>Each step of it</a></p><p><${Link} to=${opened}>Open the page<//></p><pre
         class="command">${visible(opened)}</pre>
       <${Pasted} act=${act} /><//>`
     }
@@ -63,8 +81,13 @@ export function ServerPage({ name, tab, item }) {
         ? html`<${Overview} server=${server} detail=${detail} act=${act} />`
         : tab === 'pins'
           ? html`<${Pins} server=${server} />`
-          : tab === 'stderr'
-            ? html`<${Stderr} name=${name} />`
+          : tab === 'tasks'
+            ? html`<${Tasks} name=${name} />`
+            : tab === 'sign-in'
+              ? html`<${SignSteps} name=${name} server=${server}
+                act=${may('operator') && html`<${Button} kind="primary" onClick=${() => act('sign-in')}>Sign in<//>`} />`
+              : tab === 'stderr'
+            ? html`<${Stderr} name=${name} capabilities=${detail?.capabilities} />`
             : tab === 'handshake'
               ? detail
                 ? html`<${Handshake} detail=${detail} />`
@@ -122,12 +145,13 @@ function Overview({ server, detail }) {
         <dt>Era</dt><dd>${server.era ?? 'not known yet'}${server.version ? `, ${server.version}` : ''}</dd>
         <dt>Shared</dt><dd>${detail?.isolation ?? '–'}, ${plural(server.copies, 'copy', 'copies')}, ${plural(server.clients, 'client')}</dd>
         <dt>Restarts</dt><dd>${server.restarts}</dd>
+        <${Roots} entry=${detail?.entry} />
         ${detail?.instructions && html`<dt>Instructions</dt><dd class="small">${visible(detail.instructions).slice(0, 4000)}</dd>`}</dl>
           </section>
       <section class="card"><h2>Processes</h2>${detail?.processes.length ? html`<table><thead><tr><th>Process</th><th
         class="right">Memory</th><th class="right">CPU</th><th>Since</th></tr></thead><tbody>${detail.processes.map((process) => html`<tr
         key=${process.pid}><td>${process.pid}</td><td class="right">${bytes(process.memory)}</td><td
-        class="right">${process.cpu === null ? '–' : `${process.cpu.toFixed(1)} %`}</td><td><${When} at=${process.since} /></td></tr>`)}
+        class="right">${process.cpu === null ? '–' : `${process.cpu.toFixed(1)} %`}</td><td>${process.since ? html`<${When} at=${process.since} />` : '–'}</td></tr>`)}
         </tbody></table>` : html`<p
         class="quiet">${server.transport === 'stdio' ? 'None runs: it starts when somebody needs it.' : 'None of ours: it is reached over a network.'}
         </p>`}
@@ -145,7 +169,7 @@ const Handshake = ({ detail }) => html`<div class="halves">
   <section class="card"><h2>Capabilities</h2>${detail.capabilities ? html`<${Tree} value=${detail.capabilities} />` : html`<p
     class="quiet">Not known.</p>`}</section></div>`;
 
-function Stderr({ name }) {
+function Stderr({ name, capabilities }) {
   const read = useRead((signal) => get(`servers/${part(name)}/stderr`, null, signal), [name]);
   useEffect(() => {
     const timer = setInterval(read.again, 3000);
@@ -153,7 +177,8 @@ function Stderr({ name }) {
   }, [name]);
   if (read.fault) return html`<${Fault} of=${read.fault} again=${read.again} />`;
   if (!read.value) return html`<${Skeleton} />`;
-  if (read.value.lines.length === 0) return html`<p class="note">It wrote nothing to its stderr.</p>`;
-  return html`${read.value.cut && html`<p class="quiet small">Older lines are not kept.</p>`}<pre class="stderr" tabindex="0"
+  const level = html`<${LogLevel} name=${name} capabilities=${capabilities} />`;
+  if (read.value.lines.length === 0) return html`${level}<p class="note">It wrote nothing to its stderr.</p>`;
+  return html`${level}${read.value.cut && html`<p class="quiet small">Older lines are not kept.</p>`}<pre class="stderr" tabindex="0"
     data-testid="stderr">${visible(read.value.lines.join('\n'))}</pre>`;
 }

@@ -19,6 +19,7 @@ const RANK = {
   shadowed: 9,
   unused: 9,
 };
+/** @type {[string, (rank: number) => boolean][]} */
 const GROUPS = [
   ['Need you', (rank) => rank <= 2],
   ['In use', (rank) => rank > 2 && rank <= 5],
@@ -74,7 +75,7 @@ function Card({ server }) {
     <div class="title"><h2>${line(server.name, 60)}</h2><${Word} word=${state.word} /></div>
     <div class="target" title=${visible(server.target)}>${line(server.target, 160)}</div>
     ${reason && html`<div class="why">${line(reason, 200)}</div>`}
-    <div class="facts-line"><${Chip}>${server.transport}<//><${Chip}>${server.scope}<//>
+    <div class="facts-line"><${Chip}>${server.transport}<//>${server.scope !== server.transport && html`<${Chip}>${server.scope}<//>`}
       ${server.tools !== null && html`<span>${plural(server.tools, 'tool')}
         </span>`}${server.tokens !== null && html`<span>≈ ${count(server.tokens)} tokens</span>`}
       ${server.memory !== null && html`<span>${bytes(server.memory)}

@@ -6,6 +6,7 @@ import { may } from '../session.js';
 import { clients, gateway, settingsRead } from '../store.js';
 import { line, visible } from '../parts/format.js';
 import { AddServer } from '../parts/add.js';
+import { Imports } from '../parts/imports.js';
 import { Patch } from '../parts/diff.js';
 import { Tree } from '../parts/tree.js';
 import {
@@ -26,6 +27,7 @@ import {
 
 const TABS = [
   ['add', 'Add a server'],
+  ['import', 'From other clients'],
   ['files', 'Files and entries'],
   ['clients', 'Connect a client'],
   ['tokens', 'Tokens'],
@@ -34,7 +36,7 @@ const TABS = [
 export function Setup({ tab }) {
   return html`<div class="page"><div class="head"><h1>Set-up</h1></div><${Tabs} tabs=${TABS} at=${tab}
     to=${(key) => href(['setup', key])} />
-    ${tab === 'files' ? html`<${Files} />` : tab === 'clients' ? html`<${Clients} />` : tab === 'tokens' ? html`<${Tokens} />` : html`<${AddServer} />`}
+    ${tab === 'files' ? html`<${Files} />` : tab === 'import' ? html`<${Imports} />` : tab === 'clients' ? html`<${Clients} />` : tab === 'tokens' ? html`<${Tokens} />` : html`<${AddServer} />`}
       </div>`;
 }
 

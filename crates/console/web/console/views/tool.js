@@ -6,6 +6,7 @@ import { href } from '../router.js';
 import { may } from '../session.js';
 import { serverNamed } from '../store.js';
 import { count, line, time, visible } from '../parts/format.js';
+import { AppOf } from '../parts/app.js';
 import { Form, useValue } from '../parts/form.js';
 import { Result } from '../parts/result.js';
 import { Tree } from '../parts/tree.js';
@@ -62,12 +63,12 @@ function Shown({ tool, crumbs, given }) {
     running.current = new AbortController();
     const head = stringify({ server: tool.server, method: 'tools/call', name: tool.name, confirmed }, '');
     try {
-      setMade(
-        await ask('POST', 'calls', {
-          text: `${head.slice(0, -1)},"arguments":${edited.text}}`,
-          signal: running.current.signal,
-        }),
-      );
+      const given = edited.text;
+      const said = await ask('POST', 'calls', {
+        text: `${head.slice(0, -1)},"arguments":${given}}`,
+        signal: running.current.signal,
+      });
+      setMade({ ...said, given });
     } catch (refused) {
       if (refused.code === 'confirm') setAsking(refused);
       else if (refused.name === 'AbortError') setFault({ message: 'You cancelled the call.' });
@@ -103,7 +104,9 @@ function Shown({ tool, crumbs, given }) {
           made
             ? html`<div class="row"><${Word} word=${made.call.outcome} /><span>${time(made.call.took)}</span><span
               class="quiet small">of these ${time(made.call.atServer)} at the server</span><span class="grow"></span><a
-              href=${href(['traffic', String(made.id)])} data-testid="both-sides">Both sides of it</a></div><${Result} made=${made} />`
+              href=${href(['traffic', String(made.id)])} data-testid="both-sides">Both sides of it</a></div><${Result} made=${made} />
+              ${made.result && html`<${AppOf} key=${made.id} server=${tool.server} tool=${definition} given=${made.given}
+                result=${made.result} />`}`
             : !fault && html`<p class="quiet">What it answers is shown here, and with both its sides under Traffic.</p>`
         }</section></div>
     ${asking && html`<${Dialog} title="A rule asks first" onClose=${() => setAsking(null)} foot=${html`<${Button}

@@ -3,12 +3,13 @@ import { html, useMemo, useState } from '../html.js';
 import { get, part, post } from '../api.js';
 import { href, replace } from '../router.js';
 import { may } from '../session.js';
-import { listed, servers, settingsRead } from '../store.js';
+import { listed, now, servers, settingsRead } from '../store.js';
 import { count, line, plural, time, visible } from '../parts/format.js';
 import { Patch } from '../parts/diff.js';
 import { score } from '../parts/palette.js';
-import { attempt, Button, Chip, Dialog, Empty, Fault, Skeleton, toast, useRead, When, Word } from '../parts/ui.js';
+import { attempt, Button, Chip, Dialog, Empty, Fault, Skeleton, toast, useRead, Word } from '../parts/ui.js';
 
+/** @type {[string, string, (tool: import('api').Tool) => any][]} */
 const COLUMNS = [
   ['name', 'Tool', (tool) => tool.name.toLowerCase()],
   ['server', 'Server', (tool) => tool.server],
@@ -28,6 +29,14 @@ const RULES = [
   ['none', 'Take rules away'],
 ];
 const MOST = 400;
+const DAY = 86_400_000;
+
+/** Uses are counted by the day. */
+function lastUsed({ last }) {
+  if (!last) return html`<span class="quiet">never</span>`;
+  const days = Math.floor(now.value / DAY) - Math.floor(last / DAY);
+  return days <= 0 ? 'today' : days === 1 ? 'yesterday' : `${days} days ago`;
+}
 
 export function Tools({ query }) {
   const read = useRead((signal) => get('tools', null, signal), [settingsRead.value, JSON.stringify(listed.value)]);
@@ -108,7 +117,7 @@ export function Tools({ query }) {
           class=${['tokens', 'calls', 'p50', 'p99', 'errors'].includes(key) ? 'right' : ''}><button type="button"
           onClick=${() => replace('tools', { find, sort: key })}>${label}${sort === key ? ' ▾' : ''}</button></th>`)}
       </tr></thead><tbody>${seen.map(
-        (tool) => html`<tr key=${tool.canonical} data-testid="tool">
+        (tool) => html`<tr key=${tool.canonical} data-testid="tool" data-tool=${tool.shown}>
         <td><input type="checkbox" aria-label=${`pick ${line(tool.name, 80)}`} checked=${picked.has(tool.canonical)}
           onChange=${() => toggle(tool.canonical)} /></td>
         <td class="name"><a href=${href(['servers', tool.server, 'tools', tool.name])}>${line(tool.name, 100)}
@@ -116,8 +125,7 @@ export function Tools({ query }) {
           <small>${line(tool.description ?? '', 140)}</small></td>
         <td class="tight"><a href=${href(['servers', tool.server])}>${line(tool.server, 40)}</a></td>
         <td class="tight"><${Word} word=${tool.decision} title=${visible(tool.rule ?? 'no rule')} /></td>
-        <td class="right tight">${count(tool.tokens)}</td><td class="right tight">${count(tool.calls)}</td><td class="tight"><${When}
-          at=${tool.last} /></td>
+        <td class="right tight">${count(tool.tokens)}</td><td class="right tight">${count(tool.calls)}</td><td class="tight">${lastUsed(tool)}</td>
         <td class="right tight">${time(tool.p50)}</td><td class="right tight">${time(tool.p99)}</td><td
           class="right tight">${tool.calls ? `${Math.round((tool.errors / tool.calls) * 100)} %` : '–'}</td></tr>`,
       )}</tbody></table></div>`

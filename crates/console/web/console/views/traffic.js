@@ -39,7 +39,7 @@ function Row({ call, top, chosen }) {
       </span>` : null}${call.error ? html` <span class="quiet">${line(call.error, 120)}</span>` : null}</span>
     <span><${Word} word=${call.outcome} /></span>
     <span class="right c-ours" title="in us">${time(ours)}</span>
-    <span class="right c-theirs" title="at the server">${time(call.atServer)}</span>
+    <span class="right c-theirs" title="at the server">${call.server ? time(call.atServer) : '–'}</span>
     <span class="right c-bytes"
       title=${`${bytes(call.bytesIn)} in, ${bytes(call.bytesOut)} out, about ${count(call.tokens)} tokens`}>${bytes(call.bytesOut)}</span>
     <span class="right c-era quiet"

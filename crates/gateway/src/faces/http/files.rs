@@ -37,6 +37,9 @@ const SAID: [(HeaderName, HeaderValue); 7] = [
     ),
 ];
 
+/// What the paths begin with of pages that are served once.
+pub(super) const ONCE: &str = "/app/";
+
 /// The file at the request's path; `None` where there is none.
 pub(super) fn answer(face: &Face, request: &Request<Incoming>) -> Option<Response<Body>> {
     let accepted = request.headers().get(header::ACCEPT_ENCODING);
@@ -54,6 +57,10 @@ pub(super) fn answer(face: &Face, request: &Request<Incoming>) -> Option<Respons
     let said = answer.headers_mut();
     for (name, value) in SAID {
         said.insert(name, value);
+    }
+    if request.uri().path().starts_with(ONCE) {
+        let once = HeaderValue::from_static("no-store");
+        said.insert(header::CACHE_CONTROL, once);
     }
     said.insert(header::ETAG, tag);
     said.insert(header::CONTENT_SECURITY_POLICY, policy);

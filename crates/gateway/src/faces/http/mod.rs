@@ -28,33 +28,25 @@ mod sessions;
 mod spool;
 mod sse;
 mod stateless_era;
+mod versions;
 mod ws;
 
 pub use attach::{ANNOUNCEMENT as ATTACH_ANNOUNCEMENT, PROTOCOL as ATTACH_PROTOCOL};
 pub use routes::Routes;
 
 use crate::{admission::Entrance, door::Door, gateway::Gateway, limits};
-use clock::Clock;
-use connections::{Connection, Connections, Repeated, Served};
-use futures_util::FutureExt;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use connections::{Connection, Connections, Repeated};
 use lingering::Lingering;
 use sessions::Sessions;
 use std::{
-    convert::Infallible,
     io,
     net::{IpAddr, SocketAddr},
     sync::{Arc, atomic::Ordering},
-    time::Instant,
 };
 use switchboard_host::{Full, Quota};
 use switchboard_tasks as tasks;
 use switchboard_transport::{Share, dial::DoorTls};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, TcpSocket, TcpStream},
-};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
@@ -232,7 +224,7 @@ fn attend(face: &Arc<Face>, stream: TcpStream, from: IpAddr) {
     let open = Arc::new(Entered::new(face, from));
     let span = tracing::debug_span!("connection", %from);
     let Some(tls) = face.entrance.door().tls.clone() else {
-        let attending = async move { connection(connected, stream, &open).await };
+        let attending = async move { versions::plain(connected, stream, &open).await };
         let attending = attending.instrument(span);
         tasks::spawn_in(&face.tasks, tasks::Kind::Connection, attending);
         return;
@@ -244,7 +236,7 @@ fn attend(face: &Arc<Face>, stream: TcpStream, from: IpAddr) {
         };
         match shaken {
             // Boxed: it is large, and waits here for as long as the connection lives.
-            Ok(Ok(stream)) => Box::pin(connection(connected, stream, &open)).await,
+            Ok(Ok(stream)) => Box::pin(versions::secure(connected, stream, &open)).await,
             Ok(Err(fault)) => tracing::debug!(%fault, "a client did not shake hands over TLS"),
             Err(_) => tracing::debug!("a client took too long to shake hands over TLS"),
         }
@@ -283,76 +275,5 @@ impl Drop for Entered {
     fn drop(&mut self) {
         self.0.gateway.connections.fetch_sub(1, Ordering::Relaxed);
         self.0.connections.remove(&self.1);
-    }
-}
-
-/// Waits until a client that has just come has asked something, for a moment: whoever was
-/// let in before we stopped is answered.
-async fn begun(open: &Connection) {
-    let until = Instant::now() + limits::LAST_COMERS;
-    while !open.is_used() && Instant::now() < until {
-        tokio::time::sleep(limits::ROOM_PAUSE).await;
-    }
-}
-
-async fn connection<S>(face: Arc<Face>, stream: S, entered: &Arc<Entered>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let shutdown = face.shutdown.clone();
-    let open = &entered.1;
-    tracing::debug!("a client connected");
-    let service = service_fn(move |request| {
-        let face = face.clone();
-        let (until, on) = (open.begin(), entered.clone());
-        let handled = tasks::caught(tasks::Kind::Http, request::handle(face, on, request));
-        handled.map(move |done| {
-            let answer = done.unwrap_or_else(|_| reply::broke_off(None));
-            Ok::<_, Infallible>(answer.map(|body| Served {
-                body,
-                _until: until,
-            }))
-        })
-    });
-    let mut builder = hyper::server::conn::http1::Builder::new();
-    builder
-        .timer(Clock::default())
-        .header_read_timeout(limits::HEADER_READ)
-        .max_buf_size(64 * 1024);
-    let connection = builder
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
-    tokio::pin!(connection);
-    // Whoever connects has something to say. Later on there may be pauses.
-    let first = async {
-        tokio::time::sleep(limits::FIRST_REQUEST).await;
-        if open.is_used() {
-            std::future::pending::<()>().await;
-        }
-    };
-    let result = tokio::select! {
-        result = &mut connection => result,
-        () = first => return tracing::debug!("a client connected and asked nothing"),
-        () = open.gives_way() => {
-            tracing::debug!("an idle connection gave way");
-            if !open.is_used() {
-                return;
-            }
-            // What is arriving just now is still answered.
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-        () = shutdown.cancelled() => tokio::select! {
-            result = &mut connection => result,
-            () = begun(open) => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
-        },
-    };
-    if let Err(fault) = result {
-        tracing::debug!(%fault, "a client's connection ended badly");
-    } else {
-        tracing::debug!("a client's connection ended");
     }
 }

@@ -3,7 +3,7 @@
 //! since the table says which; whether a server of that name exists is only told
 //! to those who were let in.
 
-use super::{Face, api, plain::Page};
+use super::{Face, api, files, plain::Page};
 use At::{Addressed, Elsewhere, Path, Under};
 use Endpoint::{Attach, Mcp, Messages, Nothing, Plain, Sse, Ws};
 use Opens::{Answers, Anybody, Clients, Control, Shared};
@@ -127,6 +127,7 @@ const ALL: &[Route] = &[
     Route::new(Path("/readyz"), ANY, Anybody(Public::Ready)),
     Route::new(Path("/"), "GET, HEAD", Anybody(Files)),
     Route::new(Under("/console/"), "GET, HEAD", Anybody(Files)),
+    Route::new(Under(files::ONCE), "GET", Anybody(Files)),
     Route::new(Under(METADATA), "GET", Anybody(Metadata)),
     Route::new(Under(WELL_KNOWN), ANY, Anybody(Public::Nothing)),
     Route::new(Path(REGISTER), ANY, Anybody(Public::Nothing)),

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Answer, Between, Notice, Question, Recorded,
+        Answer, Between, Incomparable, Notice, Question, Recorded,
         asked::{comparable, tree},
         differences,
     },
@@ -120,10 +120,11 @@ impl Played {
             let is_wanted = played.running.lock().remove(&of).is_some();
             if is_wanted {
                 let id = String::from_utf8_lossy(of.token());
-                let (key, text) = match answer {
-                    Ok(result) => ("result", result),
-                    Err(error) => ("error", error),
+                let (key, raw) = match answer.unwrap_or_else(|error| error_of(&error)) {
+                    Answer::Result(raw) => ("result", raw),
+                    Answer::Error(raw) => ("error", raw),
                 };
+                let text = String::from_utf8_lossy(&raw);
                 played.send(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{key}\":{text}}}").into());
             }
         });
@@ -136,38 +137,33 @@ impl Played {
         }
     }
 
-    /// The text of a result, or of an error.
-    async fn answer(&self, message: &Message, id: &Id) -> Result<String, String> {
+    /// What was recorded, or why there is nothing.
+    async fn answer(&self, message: &Message, id: &Id) -> Result<Answer, ErrorObject> {
         let unknown = |era: Era| {
             let text = format!("nothing was recorded of this server in the {era} era");
-            ErrorObject::new(code::METHOD_NOT_FOUND, text).to_json()
+            ErrorObject::new(code::METHOD_NOT_FOUND, text)
         };
-        let met = |era: Era| hello::result(&self.tape.cassette, era).ok_or_else(|| unknown(era));
+        let result = |text: String| Answer::Result(text.into());
+        let met = |era: Era| {
+            let said = hello::result(&self.tape.cassette, era);
+            said.map(result).ok_or_else(|| unknown(era))
+        };
         match message.method() {
-            Method::Ping => return Ok("{}".to_owned()),
+            Method::Ping => return Ok(result("{}".to_owned())),
             Method::Initialize => return met(Era::Legacy),
             Method::Discover => return met(Era::Modern),
             _ => {}
         }
         let at = match self.find(message) {
             Ok(at) => at,
-            Err(error) => {
-                return self
-                    .without(message.method())
-                    .ok_or_else(|| error.to_json());
-            }
+            Err(error) => return self.without(message.method()).map(result).ok_or(error),
         };
         let Some(recorded) = self.tape.cassette.calls.get(at) else {
-            return Err(ErrorObject::new(code::INTERNAL, "it is not there").to_json());
+            return Err(ErrorObject::new(code::INTERNAL, "it is not there"));
         };
-        let played = self.play(recorded, message, id).await;
-        played.map_err(|error| error.to_json())?;
+        self.play(recorded, message, id).await?;
         self.say_after(at, recorded);
-        let text = |raw: &Bytes| String::from_utf8_lossy(raw).into_owned();
-        match &recorded.call.answer {
-            Answer::Result(raw) => Ok(text(raw)),
-            Answer::Error(raw) => Err(text(raw)),
-        }
+        Ok(recorded.call.answer.clone())
     }
 
     /// A list that was not recorded is empty, where the closest answer will do.
@@ -183,7 +179,7 @@ impl Played {
         let is_modern = Params::of(message).is_ok_and(|params| params.protocol_version.is_some());
         let era = if is_modern { Era::Modern } else { Era::Legacy };
         let method = message.method_name();
-        let bad = |fault: String| ErrorObject::new(code::INVALID_PARAMS, fault);
+        let bad = |fault: Incomparable| ErrorObject::new(code::INVALID_PARAMS, fault.to_string());
         let asked = comparable(params.as_ref()).map_err(bad)?;
         let tape = &self.tape;
         let calls = match tape.index.find(&tape.cassette, era, &method, &asked) {
@@ -298,6 +294,10 @@ impl Played {
         }
         same_answer(question, recorded, &answer, line)
     }
+}
+
+fn error_of(error: &ErrorObject) -> Answer {
+    Answer::Error(error.to_json().into())
 }
 
 /// Whether a question was answered as it was recorded.

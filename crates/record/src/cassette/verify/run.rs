@@ -2,42 +2,49 @@
 
 use super::{
     super::{
-        Answer, Between, Call, Cassette, Question, Recorded,
+        Answer, Between, Call, Cassette, Difference, Incomparable, Question, Recorded,
         asked::{comparable, name_of, tree, without_hop},
         differences, redact,
     },
     Asking, Case, Outcome as Came, Report, Skip,
     carried::Carried,
+    says_repeatable,
 };
+use crate::limits;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 use switchboard_host::{
     Admitted, CallError, Client, Event, Host, Input, NoSink, Outcome, Scope, Server, ServerSpec,
     observe::Trace, permission::Rules,
 };
 use switchboard_transport::Budget;
 use switchboard_wire::{
-    Era, ErrorObject, Id, Kind, Message, Method, Params, Revision, code, json as text, meta,
-    name::Style,
+    Era, ErrorObject, Id, Kind, Message, Method, Params, ParseError, Revision, code, json as text,
+    meta, name::Style,
 };
 use tokio::time::Instant;
 
-/// Holds the server of `spec` to a cassette of one server. What cannot be reached at all is
-/// an error.
+/// Holds the server of `spec`, under these rules, to a cassette of one server. What cannot be
+/// reached at all is an error.
 pub async fn verify(
     cassette: &Cassette,
     name: &str,
     spec: &ServerSpec,
+    rules: &Rules,
     asking: &Asking,
 ) -> Result<Report, CallError> {
     let mut cases = Vec::new();
     for era in cassette.eras() {
-        let spec = ServerSpec {
+        let mut spec = ServerSpec {
             era: Some(era),
             ..spec.clone()
         };
-        let rules = Rules::everything_allowed();
+        if let Some(patience) = asking.patience {
+            spec.timeouts.tool_call = patience;
+            spec.timeouts.request = patience;
+        }
+        let rules = rules.clone();
         let host = Host::new(vec![spec], rules, Style::Bare, Budget::default());
         let ran = run(&host, cassette, era, asking, &mut cases).await;
         host.close().await;
@@ -67,6 +74,7 @@ async fn run(
         server,
         client,
         carried: Carried::default(),
+        repeatable: None,
     };
     for recorded in cassette.calls.iter().filter(|one| one.call.era == era) {
         if let Some(case) = asker.case(cassette, recorded, asking).await {
@@ -163,6 +171,26 @@ struct Asker {
     server: Arc<Server>,
     client: Arc<Client>,
     carried: Carried,
+    /// The tools of which the server itself says that they may be called twice, once that
+    /// was asked. A cassette can say so of any tool, whoever wrote it.
+    repeatable: Option<HashSet<String>>,
+}
+
+/// Why there is no answer to compare.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    /// What was recorded, or what came, cannot be compared.
+    #[error(transparent)]
+    Compared(#[from] Incomparable),
+    /// What was recorded is no request.
+    #[error(transparent)]
+    Request(#[from] ParseError),
+    /// Its parameters cannot be read.
+    #[error("{}", .0.message)]
+    Params(ErrorObject),
+    /// The call failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
 }
 
 /// What was said to a request.
@@ -175,7 +203,7 @@ struct Said {
 
 impl Said {
     /// The server asks something. For roots it may ask at any time.
-    fn asks(&mut self, method: &str, params: Option<&Bytes>) -> Result<(), String> {
+    fn asks(&mut self, method: &str, params: Option<&Bytes>) -> Result<(), Incomparable> {
         if Method::parse(method) != Method::RootsList {
             self.questions.push(question_of(method, params)?);
         }
@@ -221,10 +249,16 @@ impl Asker {
             }
             None => {}
         }
+        let is_tool = Method::parse(&call.method) == Method::ToolsCall;
+        if is_tool && !asking.all && !self.is_repeatable(cassette, call.era, &case).await {
+            case.reason =
+                Some("the server does not say of this tool that it may be called twice".to_owned());
+            return Some(case);
+        }
         let begun = Instant::now();
         let compared = match asked {
             Ok(_) => self.compare(call, asking).await,
-            Err(fault) => Err(fault),
+            Err(fault) => Err(fault.into()),
         };
         case.took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         match compared {
@@ -235,17 +269,63 @@ impl Asker {
             }
             Err(fault) => {
                 case.outcome = Came::Failed;
-                case.reason = Some(fault);
+                case.reason = Some(fault.to_string());
             }
         }
         Some(case)
+    }
+
+    /// Whether the server itself says that a tool may be called twice.
+    async fn is_repeatable(&mut self, cassette: &Cassette, era: Era, case: &Case) -> bool {
+        if self.repeatable.is_none() {
+            self.repeatable = Some(self.repeatable(cassette, era).await);
+        }
+        let known = self.repeatable.as_ref();
+        let name = case.name.as_ref();
+        known.is_some_and(|known| name.is_some_and(|name| known.contains(name)))
+    }
+
+    /// Asks for all tools, as they were asked for when it was recorded.
+    async fn repeatable(&self, cassette: &Cassette, era: Era) -> HashSet<String> {
+        let mut found = HashSet::new();
+        let is_list =
+            |call: &Call| call.era == era && Method::parse(&call.method) == Method::ToolsList;
+        let mut calls = cassette.calls.iter().map(|one| &one.call);
+        let Some(mut call) = calls.find(|call| is_list(call)).cloned() else {
+            return found;
+        };
+        let mut params = call.params.as_ref().and_then(|raw| tree(raw).ok());
+        let mut cursor = Value::Null;
+        for _ in 0..limits::CASSETTE_PAGES {
+            if let Some(params) = params.as_mut().and_then(Value::as_object_mut) {
+                params.shift_remove("cursor");
+            }
+            if cursor.is_string() {
+                params.get_or_insert_with(|| json!({}))["cursor"] = cursor;
+            }
+            call.params = params.as_ref().map(|params| params.to_string().into());
+            let Ok(said) = self.ask(&call).await else {
+                break;
+            };
+            let page = &said.answer["result"];
+            let tools = page["tools"].as_array().into_iter().flatten();
+            let names = tools
+                .filter(|tool| says_repeatable(tool))
+                .filter_map(|tool| tool["name"].as_str());
+            found.extend(names.map(ToOwned::to_owned));
+            cursor = page["nextCursor"].clone();
+            if !cursor.is_string() {
+                break;
+            }
+        }
+        found
     }
 
     async fn compare(
         &mut self,
         call: &Call,
         asking: &Asking,
-    ) -> Result<Vec<super::super::Difference>, String> {
+    ) -> Result<Vec<Difference>, Unanswered> {
         let was = recorded(call)?;
         let mut is = self.ask(call).await?.value();
         if let (Some(was), Some(is)) = (was.get("result"), is.get_mut("result")) {
@@ -255,9 +335,9 @@ impl Asker {
     }
 
     /// Makes a request, and answers what the server asks as it was answered.
-    async fn ask(&self, call: &Call) -> Result<Said, String> {
+    async fn ask(&self, call: &Call) -> Result<Said, Unanswered> {
         let message = self.request(call)?;
-        let params = Params::of(&message).map_err(|fault| fault.message)?;
+        let params = Params::of(&message).map_err(Unanswered::Params)?;
         let admitted = Admitted {
             client: self.client.clone(),
             scope: Scope::One(self.server.clone()),
@@ -266,8 +346,7 @@ impl Asker {
             headers: None,
             trace: Trace::default(),
         };
-        let told = |fault: CallError| fault.to_string();
-        let mut exchange = Box::pin(self.host.call_own(admitted)).await.map_err(told)?;
+        let mut exchange = Box::pin(self.host.call_own(admitted)).await?;
         let mut answers: Vec<&Question> = call.between.iter().filter_map(question).collect();
         let mut said = Said::default();
         loop {
@@ -291,13 +370,13 @@ impl Asker {
                     said.answer = answer_of(reply.message.kind(), &reply.message.body_bytes())?;
                     return Ok(said);
                 }
-                Event::Outcome(Outcome::Failed(fault)) => return Err(fault.to_string()),
+                Event::Outcome(Outcome::Failed(fault)) => return Err(fault.into()),
             }
         }
     }
 
     /// The request as it is sent now.
-    fn request(&self, call: &Call) -> Result<Message, String> {
+    fn request(&self, call: &Call) -> Result<Message, Unanswered> {
         let params = match &call.params {
             None => String::new(),
             Some(raw) => {
@@ -316,7 +395,7 @@ impl Asker {
             "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":{}{params}}}",
             text::quote(&call.method)
         );
-        Message::parse(Bytes::from(text)).map_err(|fault| fault.to_string())
+        Ok(Message::parse(Bytes::from(text))?)
     }
 }
 
@@ -348,7 +427,7 @@ fn answer(input: Input, recorded: Option<&Question>) {
 }
 
 /// What was recorded, as it is compared.
-fn recorded(call: &Call) -> Result<Value, String> {
+fn recorded(call: &Call) -> Result<Value, Incomparable> {
     let mut said = Said::default();
     for between in &call.between {
         match between {
@@ -369,7 +448,7 @@ fn recorded(call: &Call) -> Result<Value, String> {
 }
 
 /// Something that was said during a call, without its token.
-fn notice_of(method: &str, params: Option<&Bytes>) -> Result<Option<Value>, String> {
+fn notice_of(method: &str, params: Option<&Bytes>) -> Result<Option<Value>, Incomparable> {
     let mut value = question_of(method, params)?;
     if let Some(params) = value["params"].as_object_mut() {
         params.shift_remove(meta::PROGRESS_TOKEN);
@@ -377,11 +456,11 @@ fn notice_of(method: &str, params: Option<&Bytes>) -> Result<Option<Value>, Stri
     Ok(Some(value))
 }
 
-fn question_of(method: &str, params: Option<&Bytes>) -> Result<Value, String> {
+fn question_of(method: &str, params: Option<&Bytes>) -> Result<Value, Incomparable> {
     Ok(json!({"method": method, "params": comparable(params)?}))
 }
 
-fn answer_of(kind: Kind, raw: &Bytes) -> Result<Value, String> {
+fn answer_of(kind: Kind, raw: &Bytes) -> Result<Value, Incomparable> {
     let mut value = tree(&redact(raw))?;
     if let Some(object) = value.as_object_mut() {
         without_hop(object, &[meta::SERVER_INFO]);

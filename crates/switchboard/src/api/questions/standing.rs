@@ -26,7 +26,8 @@ use switchboard_api::{
 };
 use switchboard_config::{
     Standing as Stands,
-    approval::{Binding, Prompt, Store, digest_of},
+    approval::{Binding, Decision, Difference, Prompt, Store, digest_of},
+    redacted,
 };
 use switchboard_host::{
     Server,
@@ -323,9 +324,13 @@ fn entries(api: &Api) -> Vec<(Question, Act)> {
     let waiting = members.into_iter().filter(|member| {
         member.entry.inside && matches!(member.status, Status::Unused(Stands::PendingApproval))
     });
+    let mut store = None;
     let each = waiting.map(|member| {
         let entry = &member.entry;
         let prompt = Prompt::of(entry, &places);
+        let store =
+            store.get_or_insert_with(|| Store::read(&places.approvals()).unwrap_or_default());
+        let decision = store.decision(&prompt.binding);
         let digest = prompt.binding.hash();
         let id = id_of(api, "approval", &entry.name, &digest);
         let title = format!("Approve the server {:?} of {}?", entry.name, prompt.place);
@@ -350,10 +355,27 @@ fn entries(api: &Api) -> Vec<(Question, Act)> {
             "fromTheRepository": prompt.from_the_repository,
             "warnings": prompt.warnings,
         }));
+        if let Decision::Changed(differences) = decision {
+            question.changes = differences.iter().map(since_approved).collect();
+        }
         let key = pin_key(entry);
         (question, Act::Approve(Box::new(prompt.binding), key))
     });
     each.collect()
+}
+
+/// What is different from what was approved, without secrets.
+fn since_approved(difference: &Difference) -> Change {
+    let shown = |value: &Option<serde_json::Value>| {
+        let value = value.as_ref()?;
+        Some(visible::line(&redacted(value).to_string()))
+    };
+    Change {
+        of: visible::line(&difference.field),
+        before: shown(&difference.before),
+        after: shown(&difference.after),
+        ..Change::default()
+    }
 }
 
 /// Definitions that are not what they were.

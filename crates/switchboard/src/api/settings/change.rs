@@ -9,7 +9,7 @@ use super::{
         proposals::{self, Proposal},
         servers::{look, no_home},
     },
-    confirmed, conflict, may_edit,
+    confirmed, conflict, imports, may_edit,
 };
 use crate::pipeline::Look;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ use switchboard_record::audit::Record;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     may_edit(api)?;
-    let edit: Edit = ask.body()?;
+    let mut edit: Edit = ask.body()?;
     let places = api.options.places().ok_or_else(no_home)?;
     let path = path(&edit, &places)?;
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -45,6 +45,10 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
             finish(api, ask, &edit, plan, difference)
         }
         "add" => {
+            if let Some(from) = edit.from.take() {
+                let scope = edit.scope.as_deref();
+                edit.entry = Some(imports::entry(api, &places, &from, scope).await?);
+            }
             let written = edit.entry.clone();
             let written = written.ok_or_else(|| No::invalid("what is added?").field("/entry"))?;
             let entry =

@@ -18,6 +18,10 @@ use switchboard_host::{
 use switchboard_local::secret;
 use switchboard_model::ModelTool;
 
+/// What shows that a server cannot be reached, and that it lets us not in.
+const CONNECTING: &str = "connecting";
+const SHUT_OUT: &str = "HTTP 401";
+
 /// Who is connected.
 pub(in super::super) fn client(visitor: &Visitor) -> Client {
     Client {
@@ -94,6 +98,17 @@ fn running(row: &mut Server, member: &Member, server: &Arc<host::Server>) {
         }
     };
     row.sign_in = sign_in(member, server, &state);
+    let shown_by = match &state {
+        ServerState::Failed(_) => CONNECTING,
+        ServerState::NeedsAuth => SHUT_OUT,
+        _ => return,
+    };
+    for seen in [&mut row.state, &mut row.usable] {
+        seen.by = Some(shown_by.to_owned());
+    }
+    if state == ServerState::NeedsAuth {
+        row.sign_in.by = Some(shown_by.to_owned());
+    }
 }
 
 /// Whether somebody is signed in, as far as that can be told from here.

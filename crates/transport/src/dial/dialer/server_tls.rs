@@ -132,7 +132,7 @@ impl DoorFiles {
         let mut config = builder
             .with_single_cert(chain, key)
             .map_err(|fault| unreadable("the certificate", &self.cert, &fault))?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         if self.client_ca.is_some() {
             // A session that is taken up again would let a certificate in that has
             // expired, or was withdrawn, since it was shown.

@@ -1,4 +1,5 @@
 use super::*;
+use serde_json::json;
 
 fn filled(schema: Value, typed: &str) -> (Filled, String) {
     let params = json!({"message": "tell\u{1b}[2J", "requestedSchema": schema});
@@ -86,6 +87,48 @@ fn every_type_is_read_and_checked() {
             accepted(expected),
             "{schema} {typed:?}"
         );
+    }
+}
+
+/// What the screen draws is asked for here, too.
+#[test]
+fn fields_beyond_plain_ones_are_asked_for() {
+    for (schema, typed, expected) in [
+        (
+            json!({"type": "object", "properties": {"a": {"type": "integer"}}}),
+            "x\n{\"a\": 1}\n",
+            json!({"a": 1}),
+        ),
+        (
+            json!({"type": "array", "items": {"type": "integer"}}),
+            "1, x\n1, 2\n",
+            json!([1, 2]),
+        ),
+        (
+            json!({"type": "array", "items": {"type": "object", "properties": {}}}),
+            "[{}]\n",
+            json!([{}]),
+        ),
+        (
+            json!({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}),
+            "maybe\nyes\n",
+            json!(true),
+        ),
+        (json!({"type": ["integer", "null"]}), "null\n", json!(null)),
+        (
+            json!({"description": "anything"}),
+            "some text\n",
+            json!("some text"),
+        ),
+        (json!({"$ref": "#/$defs/it"}), "b\n2\n", json!(2)),
+    ] {
+        let whole = json!({
+            "$defs": {"it": {"type": "integer"}},
+            "properties": {"x": schema},
+            "required": ["x"],
+        });
+        let (filled, out) = filled(whole, typed);
+        assert_eq!(filled, accepted(expected), "{schema} {typed:?}: {out}");
     }
 }
 

@@ -170,6 +170,7 @@ impl World {
             resource: "http://localhost/mcp".parse().expect("an address"),
             scopes: Vec::new(),
             allow_private_addresses: false,
+            roles: None,
         };
         let oidc = signs_in.then(|| Arc::new(auth::Door::new(settings).expect("a door")));
         let token = ClientToken {

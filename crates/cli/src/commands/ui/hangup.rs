@@ -1,0 +1,71 @@
+//! Whether the terminal is still there. Whoever ignores SIGHUP hears of its end in no other
+//! way, and reading keys of one that is gone would go on without end.
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fd::OwnedFd,
+    io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
+    pipe::pipe,
+    stdio::stdin,
+};
+use std::{io, sync::Arc, thread};
+use tokio::sync::Notify;
+
+/// Watches the terminal behind stdin, until this is dropped.
+pub struct Hangup {
+    gone: Arc<Notify>,
+    /// Ends the watch with us.
+    _alive: OwnedFd,
+}
+
+impl Hangup {
+    pub fn watch() -> io::Result<Self> {
+        let terminal = fcntl_dupfd_cloexec(stdin(), 3)?;
+        let (ends, alive) = pipe()?;
+        for end in [&ends, &alive] {
+            fcntl_setfd(end, FdFlags::CLOEXEC)?;
+        }
+        let gone = Arc::new(Notify::new());
+        let tells = Arc::clone(&gone);
+        let watch = thread::Builder::new().name("hangup".to_owned());
+        watch.spawn(move || {
+            if hangs_up(&terminal, &ends) {
+                tells.notify_one();
+            }
+        })?;
+        Ok(Self {
+            gone,
+            _alive: alive,
+        })
+    }
+
+    /// Waits until it is gone.
+    pub async fn gone(&self) {
+        self.gone.notified().await;
+        // Whoever asks again is told again.
+        self.gone.notify_one();
+    }
+}
+
+/// Waits until the terminal hangs up, or the other end is dropped first.
+fn hangs_up(terminal: &OwnedFd, ends: &OwnedFd) -> bool {
+    loop {
+        // Nothing is asked for: that it is gone is said all the same.
+        let mut both = [
+            PollFd::new(terminal, PollFlags::empty()),
+            PollFd::new(ends, PollFlags::empty()),
+        ];
+        match poll(&mut both, None) {
+            Err(Errno::INTR) => continue,
+            Err(_) => return false,
+            Ok(_) => {}
+        }
+        let [terminal, ends] = &both;
+        if !ends.revents().is_empty() {
+            return false;
+        }
+        if !terminal.revents().is_empty() {
+            return true;
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Calls on the screen: made, cancelled, saved.
+
+use crate::support::tty::Tty;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use switchboard_testkit::{
+    bin,
+    world::{World, echo, servers},
+};
+
+/// The server has heard of so many calls that were given up.
+fn counts(world: &World, many: &str) {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let counted = world.show(&["call", "mcp__echo__cancelled"]).ok();
+        if counted.out.trim() == many {
+            return;
+        }
+        assert!(Instant::now() < until, "{counted:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_takes_long_is_cancelled_by_a_key() {
+    // Of one era, so that everybody shares one copy, which counts.
+    let world = World::with(&servers([("echo", echo(&["--era", "legacy"]))]));
+    let gateway = world.gateway().await;
+    let mut tty = Tty::start(&world, &[]);
+    tty.sees_line(&["echo", "asleep"]);
+    tty.types("r");
+    tty.sees_line(&["echo", "connected"]);
+    tty.types("2/sleep\r");
+    tty.sees("mcp__echo__sleep");
+    tty.types("\r");
+    tty.sees("ms*");
+    tty.types("3600000\x13");
+    tty.sees("waiting for the answer");
+    // Its number is known when others see it, too.
+    tty.types("3");
+    tty.sees_line(&["sleep", "running"]);
+    tty.types("x");
+    tty.sees_line(&["sleep", "cancelled"]);
+    counts(&world, "1");
+
+    // And on its own page.
+    tty.types("2/sleep\r");
+    tty.sees("mcp__echo__sleep");
+    tty.types("\r");
+    tty.sees("ms*");
+    tty.types("3600000\x13");
+    tty.sees("waiting for the answer");
+    tty.until_typed("x", "cancelled");
+    counts(&world, "2");
+    tty.quits();
+    drop(gateway);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_saved_as_a_cassette() {
+    let world = World::with(&servers([("echo", echo(&[]))]));
+    let gateway = world.gateway_with(&["--tap"]).await;
+    let calls = |nonce: &str| {
+        let nonce = format!("nonce={nonce}");
+        world.show(&["call", "mcp__echo__echo", "-a", &nonce]).ok();
+    };
+    calls("first-nonce");
+    calls("second-nonce");
+    let mut tty = Tty::start(&world, &["ui"]);
+    tty.sees("at 127.0.0.1:");
+    tty.types("3");
+    tty.sees_line(&["echo", "ok"]);
+    tty.types("s");
+    tty.sees("save to the file: calls.mcp.jsonl");
+    tty.types("\r");
+    tty.sees("saved: calls.mcp.jsonl");
+    let file = world.path("home/calls.mcp.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    for line in text.lines() {
+        serde_json::from_str::<Value>(line).unwrap();
+    }
+    assert!(text.contains("first-nonce") && text.contains("second-nonce"));
+    // It is a server again.
+    let entry = json!({"command": bin("switchboard"), "args": ["replay", file]});
+    let config = json!({"mcpServers": {"played": entry}}).to_string();
+    let words = [
+        "--direct",
+        "call",
+        "mcp__played__echo",
+        "-a",
+        "nonce=first-nonce",
+    ];
+    let alone = ["--mcp-config", &config, "--strict-mcp-config"];
+    let played = world.show(&[&alone[..], &words[..]].concat()).ok();
+    assert!(played.out.contains("first-nonce"), "{played:?}");
+
+    // Nothing is written over; and one call alone is saved from its page.
+    tty.types("s\r");
+    tty.sees("save calls.mcp.jsonl:");
+    tty.types("\r");
+    tty.sees("us → server");
+    tty.types("s\x15one.mcp.jsonl\r");
+    tty.sees("saved: one.mcp.jsonl");
+    let text = std::fs::read_to_string(world.path("home/one.mcp.jsonl")).unwrap();
+    assert!(
+        text.contains("second-nonce") && !text.contains("first-nonce"),
+        "{text}"
+    );
+    tty.quits();
+    drop(gateway);
+}
