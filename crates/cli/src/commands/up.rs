@@ -154,6 +154,8 @@ pub fn run_after(context: &Context, options: &Options, before: Before) -> Result
     let token = tokens::client(&dirs).map_err(unusable)?;
     let (port, ports) = match options.port {
         Some(port) => (port, 0),
+        // It listens already, where the one before does.
+        None if replaced.is_some() => (PORT, 0),
         None => (
             PORT,
             if first.is_some() {
