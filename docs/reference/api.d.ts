@@ -648,6 +648,7 @@ export interface Field {
   nullable: boolean;
   default: unknown;
   values: unknown[];
+  labels: string[];
   fields: Field[];
   item: Field | null;
   options: Field[];
