@@ -218,3 +218,12 @@ pub const APP_HOSTS: usize = 32;
 pub const API_WATCHED: usize = 64;
 /// How long the address of one may be.
 pub const API_URI: usize = 4096;
+
+/// How long a gateway that is to take another's place may take until it serves.
+pub const HANDOVER: Duration = Duration::from_secs(60);
+/// The pause after somebody who wanted our place could not be heard.
+pub const HANDOVER_PAUSE: Duration = Duration::from_millis(100);
+/// Sockets that are handed over.
+pub const HANDED: usize = 8;
+/// Bytes of what is said beside the sockets.
+pub const HANDOVER_BYTES: u32 = 4096;
