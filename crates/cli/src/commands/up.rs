@@ -184,7 +184,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             None => {}
         }
         let page = page.filter(|_| options.open);
-        serve_and_show(context, listening, page, options.plain, stop).await?;
+        Box::pin(serve_and_show(context, listening, page, options.plain, stop)).await?;
         Ok(Code::Done)
     })?
 }
