@@ -184,7 +184,14 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             None => {}
         }
         let page = page.filter(|_| options.open);
-        Box::pin(serve_and_show(context, listening, page, options.plain, stop)).await?;
+        Box::pin(serve_and_show(
+            context,
+            listening,
+            page,
+            options.plain,
+            stop,
+        ))
+        .await?;
         Ok(Code::Done)
     })?
 }
