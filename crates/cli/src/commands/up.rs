@@ -205,7 +205,14 @@ pub fn run_after(context: &Context, options: &Options, before: Before) -> Result
             taking.ready()?;
         }
         let page = page.filter(|_| options.open);
-        serve_and_show(context, listening, page, options.plain, stop).await?;
+        Box::pin(serve_and_show(
+            context,
+            listening,
+            page,
+            options.plain,
+            stop,
+        ))
+        .await?;
         Ok(Code::Done)
     })?
 }
