@@ -216,6 +216,7 @@ export interface Question {
   answers: string[];
   alsoClient: boolean;
   answered: Answered | null;
+  partial: boolean;
 }
 
 /** What kind of question it is, which says what answers it takes. */
@@ -333,7 +334,6 @@ export interface Taken {
 export interface ServerDetail {
   server: Server;
   hello: unknown;
-  told: unknown;
   capabilities: unknown;
   instructions: string | null;
   clients: Client[];
@@ -688,10 +688,17 @@ export interface Refused {
 export type Answer<Verb extends string, Path extends string> =
   [Verb, Path] extends ['POST', `calls/${string}/replay`] ? Replayed :
   [Verb, Path] extends ['POST', `calls/${string}/reveal`] ? CallDetail :
+  [Verb, Path] extends ['POST', `questions/${string}/reveal`] ? Question :
   [Verb, Path] extends ['GET', `servers/${string}/stderr`] ? Stderr :
   [Verb, Path] extends ['GET', `servers/${string}/sign-in`] ? SignIn :
+  [Verb, Path] extends ['POST', `servers/${string}/reconnect`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/enable`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/disable`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/sign-in`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/sign-out`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/approve`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/reject`] ? Done :
   [Verb, Path] extends ['GET', `servers/${string}/${string}`] ? Listed :
-  [Verb, Path] extends ['POST', `servers/${string}/${string}`] ? Done :
   [Verb, Path] extends ['POST', `tools/rules`] ? Written :
   [Verb, Path] extends ['POST', `settings/read`] ? Understood :
   [Verb, Path] extends ['POST', `settings/change`] ? Written :

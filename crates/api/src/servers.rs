@@ -29,8 +29,6 @@ pub struct Detail {
     pub server: Server,
     /// What it said when it was met, as it wrote it.
     pub hello: Option<Value>,
-    /// What it was told then.
-    pub told: Option<Value>,
     /// Its capabilities.
     pub capabilities: Option<Value>,
     /// Its instructions.
@@ -59,7 +57,7 @@ pub struct Process {
     pub pid: u32,
     /// Bytes that it uses, with what it started.
     pub memory: Option<u64>,
-    /// Percent of a core.
+    /// Percent of a core, with what it started, on average since it began.
     pub cpu: Option<f64>,
     /// Since when, in milliseconds since 1970.
     pub since: Option<u64>,

@@ -77,5 +77,7 @@ pub const KEPT_STDERR: usize = 200;
 pub const STDERR_END: Duration = Duration::from_millis(500);
 /// How long the servers of the host inside may take to end.
 pub const HOST_END: Duration = Duration::from_secs(10);
+/// Names that an error lists.
+pub const NAMED: usize = 20;
 /// How often `up` looks whether it has come to the front, where it was in the background.
 pub const FRONT_LOOK: Duration = Duration::from_secs(1);

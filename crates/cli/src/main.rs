@@ -22,6 +22,7 @@ mod logging;
 mod near;
 mod recording;
 mod show;
+mod strays;
 mod told;
 mod trusting;
 

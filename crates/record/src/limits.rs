@@ -115,6 +115,8 @@ pub const CASSETTE_BETWEEN: usize = 10_000;
 pub const CASSETTE_DIFFERENCES: usize = 100;
 /// Characters of a value that is named there.
 pub const CASSETTE_VALUE: usize = 500;
+/// Recorded requests of a method among which the one is looked for that is closest.
+pub const CASSETTE_CLOSEST: usize = 1000;
 /// Pages of its tools that a server is asked for before any of them is called.
 pub const CASSETTE_PAGES: usize = 100;
 /// How long a client may take to answer what a replayed server asks.

@@ -78,7 +78,7 @@ pub enum AttachError {
 impl Attached {
     /// Asks a gateway what it has; why not, if it does not answer as ours.
     pub fn open(running: &Running) -> Result<Self, AttachError> {
-        let secret = |file| tokens::from_file(file).map(|token| token.secret);
+        let secret = |file| tokens::of_running(file, running).map(|token| token.secret);
         let control = secret(&running.control_token)?;
         let client = match &running.client_token {
             Some(file) => Some(secret(file)?),

@@ -1,7 +1,7 @@
 //! The tokens that let clients in. Made at first use, kept in a file that only
 //! the user can read, and never shown in a log.
 
-use crate::{dirs::Dirs, limits};
+use crate::{dirs::Dirs, limits, running::Running};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
 use std::{
@@ -34,6 +34,20 @@ pub enum TokenError {
         what: &'static str,
         /// What the system said.
         source: io::Error,
+    },
+    /// It is gone, while the gateway that was started with it still runs.
+    #[error(
+        "the token file {} is gone, and the gateway at {address} still goes by it: end that \
+         (kill {pid}) and start it again, which makes a new one",
+        path.display()
+    )]
+    Gone {
+        /// Which file.
+        path: PathBuf,
+        /// Where the gateway is.
+        address: String,
+        /// Its process.
+        pid: i32,
     },
     /// Others could have read or changed it.
     #[error(
@@ -305,6 +319,20 @@ impl FromStr for TokenFile {
             }),
         }
     }
+}
+
+/// What is in a token file of a gateway that runs.
+pub(crate) fn of_running(file: &Path, running: &Running) -> Result<ClientToken, TokenError> {
+    from_file(file).map_err(|fault| match fault {
+        TokenError::File { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            TokenError::Gone {
+                path,
+                address: running.address.clone(),
+                pid: running.pid,
+            }
+        }
+        other => other,
+    })
 }
 
 /// The tokens in these files, relative to a directory. Two that would let in the same principal are refused:

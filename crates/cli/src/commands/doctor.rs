@@ -5,6 +5,7 @@ use crate::{
     context::{Context, Say},
     failure::{Code, Failure},
     show::{out, safe, sums::counted, term},
+    strays,
 };
 use clap::Args;
 use serde::Serialize;
@@ -84,6 +85,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut findings = Findings::default();
     let loaded = context.look(Say::Nothing);
     configuration(&loaded, &mut findings);
+    rules(&loaded, &mut findings);
     connectors(context, &loaded, options.no_connect, &mut findings);
     versions(context, &mut findings);
     processes(&mut findings);
@@ -106,6 +108,18 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     } else {
         Code::Done
     })
+}
+
+/// Rules about servers that are not there.
+fn rules(loaded: &Loaded, findings: &mut Findings) {
+    for stray in strays::all(loaded) {
+        let place = stray.rule.rule.place.clone();
+        findings.add("configuration", Level::Warning, place, stray.text());
+        let meant = stray.meant.unwrap_or_else(|| {
+            "correct the name, or take the rule out: switchboard list".to_owned()
+        });
+        findings.advise(meant);
+    }
 }
 
 /// Every file that was looked for, and every entry that cannot work.

@@ -78,7 +78,7 @@ pub struct Listen {
     /// A web page's origin that may talk to us, such as http://localhost:5173; repeatable
     #[arg(long, alias = "origin", value_name = "ORIGIN", requires = "listen", value_parser = origin)]
     pub allow_origin: Vec<String>,
-    /// Let nobody change settings over the API
+    /// Let nobody change over the API what lasts: settings, rules, tokens, approvals
     #[arg(long, requires = "listen")]
     pub no_api_edit: bool,
 }

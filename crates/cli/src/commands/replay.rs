@@ -4,6 +4,7 @@ use super::{alone::Alone, listen::Listen};
 use crate::{
     context::Context,
     failure::{Code, Failure},
+    limits,
     near::{did_you_mean, near},
 };
 use clap::Args;
@@ -84,7 +85,14 @@ impl From<CassetteError> for Failure {
 pub fn server(cassette: &Cassette, file: &Path, named: Option<&str>) -> Result<String, Failure> {
     let names = cassette.servers();
     let all = names.iter().map(|name| &**name);
-    let list = || all.clone().collect::<Vec<_>>().join(", ");
+    let list = || {
+        let some: Vec<&str> = all.clone().take(limits::NAMED).collect();
+        let more = names.len() - some.len();
+        match more {
+            0 => some.join(", "),
+            more => format!("{} and {more} more", some.join(", ")),
+        }
+    };
     match (named, names.as_slice()) {
         (Some(named), _) if all.clone().any(|name| name == named) => Ok(named.to_owned()),
         (Some(named), _) => {

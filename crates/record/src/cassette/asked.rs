@@ -2,10 +2,11 @@
 //! recorded one that is closest to what was asked.
 
 use super::{Cassette, Difference, Incomparable, differences, redact};
+use crate::limits;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use switchboard_wire::{Era, ErrorObject, Method, code, meta};
+use switchboard_wire::{Era, ErrorObject, Method, code, json as text, meta};
 
 /// What of `_meta` is between two neighbours, or of one run.
 const HOP: [&str; 8] = [
@@ -62,6 +63,9 @@ struct Known {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     known: HashMap<(Era, String), Vec<Known>>,
+    /// Where in that a request is, by its text in one order: a cassette may have a hundred
+    /// thousand of them.
+    places: HashMap<(Era, String, String), usize>,
 }
 
 /// What was not recorded, with what is closest to it.
@@ -81,9 +85,11 @@ impl Index {
             let call = &recorded.call;
             let asked = comparable(call.params.as_ref());
             let asked = asked.map_err(|fault| (recorded.line, fault))?;
+            let place = (call.era, call.method.clone(), in_order(&asked));
             let key = (call.era, call.method.clone());
             let known = index.known.entry(key).or_default();
-            match known.iter_mut().find(|one| one.asked == asked) {
+            let place = *index.places.entry(place).or_insert(known.len());
+            match known.get_mut(place) {
                 Some(same) => same.calls.push(at),
                 None => known.push(Known {
                     asked,
@@ -104,11 +110,14 @@ impl Index {
     ) -> Result<Vec<usize>, Miss> {
         let known = self.known.get(&(era, method.to_owned()));
         let known = known.map(Vec::as_slice).unwrap_or_default();
-        if let Some(same) = known.iter().find(|one| one.asked == *asked) {
+        let place = (era, method.to_owned(), in_order(asked));
+        let same = self.places.get(&place).and_then(|at| known.get(*at));
+        if let Some(same) = same {
             return Ok(same.calls.clone());
         }
         let closest = known
             .iter()
+            .take(limits::CASSETTE_CLOSEST)
             .map(|one| (distance(&one.asked, asked), one))
             .min_by_key(|(distance, _)| *distance);
         let Some((_, closest)) = closest else {
@@ -131,6 +140,25 @@ impl Index {
             error: Box::new(missed(cassette, method, closest, asked)),
             closest: Some(closest.calls.clone()),
         })
+    }
+}
+
+/// The text of a value, with the keys of its objects in order. Its depth is that of a tree.
+fn in_order(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(key, _)| *key);
+            let each = members
+                .into_iter()
+                .map(|(key, value)| format!("{}:{}", text::quote(key), in_order(value)));
+            format!("{{{}}}", each.collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => {
+            let each: Vec<String> = items.iter().map(in_order).collect();
+            format!("[{}]", each.join(","))
+        }
+        plain => plain.to_string(),
     }
 }
 

@@ -40,7 +40,7 @@ pub use recorder::{Recorder, calls_of};
 pub use redact::redact;
 
 use bytes::Bytes;
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 use switchboard_wire::Era;
 
 /// The version of the format that is written here.
@@ -159,14 +159,13 @@ pub struct Question {
 impl Cassette {
     /// The servers that it is about, in order, each once.
     pub fn servers(&self) -> Vec<Arc<str>> {
-        let mut names: Vec<Arc<str>> = Vec::new();
+        let mut seen = HashSet::new();
         let met = self.hellos.iter().map(|hello| &hello.server);
-        for name in met.chain(self.calls.iter().map(|one| &one.call.server)) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        names
+        let asked = self.calls.iter().map(|one| &one.call.server);
+        let names = met
+            .chain(asked)
+            .filter(|name| seen.insert(Arc::clone(name)));
+        names.cloned().collect()
     }
 
     /// What is about one server alone.

@@ -4,9 +4,11 @@ use super::{Cassette, LineFault, Recorded, line::Line};
 use crate::limits;
 use bytes::Bytes;
 use std::{
+    collections::HashMap,
     fs::File,
     io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use switchboard_wire::json;
 
@@ -33,6 +35,14 @@ pub enum CassetteError {
     },
 }
 
+/// What is known while a file is read.
+#[derive(Default)]
+struct Reading {
+    has_header: bool,
+    /// The last call of each server so far.
+    last: HashMap<Arc<str>, usize>,
+}
+
 impl Cassette {
     /// Reads a file.
     pub fn open(file: &Path) -> Result<Self, CassetteError> {
@@ -46,7 +56,7 @@ impl Cassette {
     /// Reads what is in `file`.
     pub fn read(file: &Path, from: impl BufRead) -> Result<Self, CassetteError> {
         let mut from = from.take(limits::CASSETTE_BYTES + 1);
-        let (mut cassette, mut has_header) = (Self::default(), false);
+        let (mut cassette, mut reading) = (Self::default(), Reading::default());
         let fault = |line: usize, what: LineFault| CassetteError::Line {
             file: file.to_owned(),
             line,
@@ -74,20 +84,20 @@ impl Cassette {
             }
             let line = read_line(raw).map_err(|what| fault(number, what))?;
             if let Some(line) = line {
-                let added = cassette.add(number, line, &mut has_header);
+                let added = cassette.add(number, line, &mut reading);
                 added.map_err(|what| fault(number, what))?;
             }
         }
-        match has_header {
+        match reading.has_header {
             true => Ok(cassette),
             false => Err(fault(1, LineFault::Empty)),
         }
     }
 
-    fn add(&mut self, number: usize, line: Line, has_header: &mut bool) -> Result<(), LineFault> {
-        match (line, *has_header) {
+    fn add(&mut self, number: usize, line: Line, reading: &mut Reading) -> Result<(), LineFault> {
+        match (line, reading.has_header) {
             (Line::Header(header, hellos), false) => {
-                *has_header = true;
+                reading.has_header = true;
                 self.header = header;
                 self.hellos = hellos;
             }
@@ -96,16 +106,19 @@ impl Cassette {
             (Line::Hello(hello), true) => self.hellos.push(hello),
             (Line::Notice(server, notice), true) => {
                 // Before the first call nobody was there to hear it.
-                let mut before = self.calls.iter_mut().rev();
-                if let Some(last) = before.find(|one| one.call.server == server) {
+                let last = reading.last.get(&server);
+                if let Some(last) = last.and_then(|at| self.calls.get_mut(*at)) {
                     last.after.push(notice);
                 }
             }
-            (Line::Call(call), true) => self.calls.push(Recorded {
-                line: number,
-                call,
-                after: Vec::new(),
-            }),
+            (Line::Call(call), true) => {
+                reading.last.insert(call.server.clone(), self.calls.len());
+                self.calls.push(Recorded {
+                    line: number,
+                    call,
+                    after: Vec::new(),
+                });
+            }
         }
         Ok(())
     }

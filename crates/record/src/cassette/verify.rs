@@ -6,10 +6,10 @@ mod run;
 
 pub use run::verify;
 
-use super::{Cassette, Difference, asked::name_of};
+use super::{Cassette, Difference, Recorded, asked::name_of};
 use serde::Serialize;
 use serde_json::Value;
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 use switchboard_local::wildcard::matches;
 use switchboard_wire::{Era, Method};
 
@@ -89,7 +89,7 @@ impl Report {
 
 impl Asking {
     /// Why a request is not made, if it is not; nothing where it is not wanted at all.
-    fn skips(&self, cassette: &Cassette, era: Era, method: &str, asked: &Value) -> Option<Skip> {
+    fn skips(&self, recorded: &Repeatable, era: Era, method: &str, asked: &Value) -> Option<Skip> {
         let name = name_of(Method::parse(method), asked);
         let is_meant = |pattern: &String| {
             matches(pattern, method) || name.is_some_and(|name| matches(pattern, name))
@@ -98,7 +98,7 @@ impl Asking {
             return Some(Skip::Unwanted);
         }
         let acts = match Method::parse(method) {
-            Method::ToolsCall => !name.is_some_and(|name| is_repeatable(cassette, era, name)),
+            Method::ToolsCall => !name.is_some_and(|name| recorded.has(era, name)),
             // Nobody knows what these do; and whoever wrote the cassette may be anybody.
             Method::Other | Method::TasksCancel | Method::TasksUpdate => true,
             _ => false,
@@ -115,23 +115,39 @@ enum Skip {
     Acts,
 }
 
-/// Whether a tool said, when it was recorded, that it changes nothing, or that twice is as once.
-fn is_repeatable(cassette: &Cassette, era: Era, tool: &str) -> bool {
-    let lists = cassette
-        .calls
-        .iter()
-        .filter(|one| one.call.era == era && Method::parse(&one.call.method) == Method::ToolsList);
-    lists.into_iter().any(|list| {
-        let super::Answer::Result(raw) = &list.call.answer else {
-            return false;
-        };
-        let Ok(page) = super::asked::tree(raw) else {
-            return false;
-        };
-        let tools = page["tools"].as_array();
-        let found = tools.and_then(|tools| tools.iter().find(|one| one["name"] == tool));
-        found.is_some_and(says_repeatable)
-    })
+/// The tools that said, when they were recorded, that they change nothing, or that twice is
+/// as once.
+#[derive(Debug, Default)]
+struct Repeatable(HashSet<(Era, String)>);
+
+impl Repeatable {
+    fn of(cassette: &Cassette) -> Self {
+        let mut found = HashSet::new();
+        for Recorded { call, .. } in &cassette.calls {
+            let super::Answer::Result(raw) = &call.answer else {
+                continue;
+            };
+            if Method::parse(&call.method) != Method::ToolsList {
+                continue;
+            }
+            let page = super::asked::tree(raw).unwrap_or_default();
+            found.extend(repeatable_in(&page).map(|name| (call.era, name)));
+        }
+        Self(found)
+    }
+
+    fn has(&self, era: Era, tool: &str) -> bool {
+        self.0.contains(&(era, tool.to_owned()))
+    }
+}
+
+/// The tools of a page that say so.
+fn repeatable_in(page: &Value) -> impl Iterator<Item = String> {
+    let tools = page["tools"].as_array().into_iter().flatten();
+    let names = tools
+        .filter(|tool| says_repeatable(tool))
+        .filter_map(|tool| tool["name"].as_str());
+    names.map(ToOwned::to_owned)
 }
 
 /// Whether a definition says that the tool changes nothing, or that twice is as once.

@@ -85,6 +85,8 @@ pub(crate) struct Api {
     watched: servers::Watched,
     /// Pages of servers that a frame has yet to fetch.
     pub(crate) frames: Arc<Frames>,
+    /// Who looks into messages.
+    searches: calls::Searches,
     /// Where it listens, once it does.
     address: OnceLock<SocketAddr>,
     /// Which process this is.
@@ -148,11 +150,13 @@ impl Api {
             standing: questions::Standing::default(),
             out: Out::default(),
             streams: Quota::new("event streams", crate::limits::API_STREAMS),
+            searches: calls::Searches::default(),
             address: OnceLock::new(),
             instance: switchboard_local::random::id().unwrap_or_default(),
             since: now(),
         });
         questions::follow(&api);
+        proposals::recall(&api);
         api
     }
 

@@ -56,3 +56,25 @@ fn a_link_that_leads_around_is_not_followed() {
     let seen = sources(folder.path(), &[]).look();
     assert!(seen.files.len() <= 2 && !seen.is_cut, "{seen:?}");
 }
+
+#[test]
+fn a_link_that_was_named_is_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = folder.path().join("real");
+    fs::create_dir(&real).unwrap();
+    fs::write(real.join("a.py"), "a").unwrap();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let sources = sources(&link, &[]);
+    let first = sources.look();
+    assert_eq!(first.files.len(), 1);
+    fs::write(real.join("a.py"), "other").unwrap();
+    assert_eq!(changed(&first, &sources.look()), Some(link.join("a.py")));
+    // What is replaced as a whole, too.
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let before = sources.look();
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&other, &link).unwrap();
+    assert!(changed(&before, &sources.look()).is_some());
+}

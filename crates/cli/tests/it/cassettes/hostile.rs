@@ -2,7 +2,7 @@
 //! memory than a line.
 
 use serde_json::json;
-use switchboard_testkit::world::World;
+use switchboard_testkit::world::{World, echo, servers, shell_server};
 
 fn header() -> String {
     format!(
@@ -45,7 +45,7 @@ async fn what_is_no_cassette_is_told_with_its_place() {
         (
             "half",
             format!("{}{{\"server\":\"a\",", header()),
-            ":2: no JSON",
+            "without this line it can be used",
         ),
         (
             "field",
@@ -97,5 +97,115 @@ async fn a_line_without_an_end_is_not_read_to_its_end() {
         ran.err.contains(":2: the line has more than"),
         "{}",
         ran.err
+    );
+}
+
+/// A cassette of a server with the tool `ok`, of which it says that it changes nothing.
+fn of_ok() -> String {
+    let list = json!({
+        "server": "s", "era": "legacy", "at": 0, "took": 0, "method": "tools/list", "params": {},
+        "result": {"tools": [{
+            "name": "ok", "description": "", "inputSchema": {"type": "object"},
+            "annotations": {"readOnlyHint": true},
+        }]},
+    });
+    let call = json!({
+        "server": "s", "era": "legacy", "at": 0, "took": 0, "method": "tools/call",
+        "params": {"name": "ok", "arguments": {}}, "result": {},
+    });
+    let other = json!({
+        "server": "s", "era": "legacy", "at": 0, "took": 0, "method": "admin/wipe",
+        "params": {}, "result": {},
+    });
+    format!("{}{list}\n{call}\n{other}\n", header())
+}
+
+/// Whoever wrote it may be anybody: what the server itself does not say of a tool is not
+/// believed, and what nobody knows is not asked.
+#[tokio::test]
+async fn a_cassette_cannot_say_that_a_tool_does_no_harm() {
+    let world = World::new();
+    let folder = world.home();
+    world.configure(&servers([("s", shell_server("", "", &folder))]));
+    let file = world.write("home/s.mcp.jsonl", of_ok());
+    let file = file.display().to_string();
+    let ran = world
+        .run(&["verify", &file, "--configured", "s", "--json"])
+        .await;
+    let report = ran.json();
+    let outcomes: Vec<&str> = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|case| case["outcome"].as_str())
+        .collect();
+    assert_eq!(outcomes, ["differs", "skipped", "skipped"], "{report:#}");
+    let got = world.read(folder.join("got"));
+    assert!(!got.contains("tools/call"), "{got}");
+    assert!(!got.contains("admin/wipe"), "{got}");
+    world
+        .run(&["verify", &file, "--configured", "s", "--all"])
+        .await;
+    let got = world.read(folder.join("got"));
+    assert!(got.contains("tools/call"), "{got}");
+}
+
+/// A server of the configuration is held to it under its rules.
+#[tokio::test]
+async fn what_is_forbidden_is_not_called_to_verify_it() {
+    let world = World::new();
+    let folder = world.home();
+    let mut settings = servers([("s", shell_server("", "", &folder))]);
+    settings = json!({"mcpServers": settings, "permissions": {"deny": ["mcp__s__ok"]}});
+    world.write_settings(&settings);
+    let file = world.write("home/s.mcp.jsonl", of_ok());
+    let file = file.display().to_string();
+    let args = ["verify", &file, "--configured", "s", "--all"];
+    let ran = world.run(&args).await;
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let got = world.read(folder.join("got"));
+    assert!(!got.contains("tools/call"), "{got}");
+    let ran = world.run(&["verify", &file, "--configured", "sss"]).await;
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("there is no server \"sss\""), "{ran:?}");
+}
+
+#[tokio::test]
+async fn an_address_is_verified_with_its_headers() {
+    let world = World::with(&servers([("s", echo(&[]))]));
+    let (_gateway, url) = world.serve(&[]).await;
+    let token = format!("Authorization: Bearer {}", world.token("tokens/default"));
+    let file = world.write("home/s.mcp.jsonl", of_ok());
+    let file = file.display().to_string();
+    let ran = world.run(&["verify", &file, "--", &url]).await;
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let ran = world
+        .run(&["verify", &file, "-H", &token, "--", &url])
+        .await;
+    assert_eq!(ran.code, Some(1), "it is another server: {ran:?}");
+    assert!(ran.out.contains("tools/list"), "{ran:?}");
+    let ran = world
+        .run(&["verify", &file, "-H", &token, "--", "sh"])
+        .await;
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}
+
+#[tokio::test]
+async fn names_in_a_cassette_move_no_cursor() {
+    let world = World::new();
+    let name = "a\u{1b}[2J";
+    let call = |server: &str| {
+        json!({
+            "server": server, "era": "legacy", "at": 0, "took": 0,
+            "method": "tools/call", "params": {}, "result": {},
+        })
+    };
+    let text = format!("{}{}\n{}\n", header(), call(name), call("../b"));
+    let file = world.write("home/a.mcp.jsonl", text);
+    let ran = world.run(&["replay", &file.display().to_string()]).await;
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.err.contains("../b") && !ran.err.contains('\u{1b}'),
+        "{ran:?}"
     );
 }

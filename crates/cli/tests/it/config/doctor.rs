@@ -88,3 +88,40 @@ async fn every_ill_has_its_advice() {
         ran.out
     );
 }
+
+#[tokio::test]
+async fn a_rule_about_a_server_that_is_not_there_is_told_with_the_closest() {
+    let stage = World::new();
+    stage.write_settings(&json!({
+        "mcpServers": servers([("github", echo(&[]))]),
+        "permissions": {"deny": ["mcp__githbu__*", "mcp__github__x"]},
+    }));
+    let args = ["doctor", "--json", "--no-connect"];
+    let findings = stage.run(&args).await.json();
+    let finding = find(&findings, "configuration", "settings.json:");
+    assert_eq!(finding["level"], "warning", "{finding}");
+    let found = finding["found"].as_str().unwrap();
+    assert!(
+        found.contains("mcp__githbu__*") && found.contains("no server \"githbu\""),
+        "{finding}"
+    );
+    assert_eq!(finding["advice"], "did you mean github?");
+    let up = stage.launch(&["up", "--port", "0"]).spawn();
+    up.wait_for_line("no server \"githbu\" is configured; did you mean github?")
+        .await;
+}
+
+#[tokio::test]
+async fn a_token_file_that_is_gone_says_what_to_do() {
+    let stage = World::with(&servers([("good", echo(&[]))]));
+    let gateway = stage.gateway().await;
+    let token = stage.home().join(".local/share/switchboard/control-token");
+    std::fs::remove_file(&token).unwrap();
+    let ran = stage.run(&["traffic"]).await;
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.err.contains("control-token is gone") && ran.err.contains("start it again"),
+        "{ran:?}"
+    );
+    drop(gateway);
+}

@@ -268,3 +268,14 @@ async fn a_call_is_logged() {
     );
     assert!(said[1].contains("failed=false"), "{run:?}");
 }
+
+#[tokio::test]
+async fn an_argument_that_the_tool_does_not_have_is_told_with_the_closest() {
+    let servers = json!({"e": echo(&[])});
+    let ran = run_with(&servers, &["call", "echo", "-a", "nonec=n"]).await;
+    assert!(
+        ran.err.contains("the tool has no argument \"nonec\"")
+            && ran.err.contains("did you mean nonce?"),
+        "{ran:?}"
+    );
+}

@@ -6,9 +6,9 @@ use super::{
         asked::{comparable, name_of, tree, without_hop},
         differences, redact,
     },
-    Asking, Case, Outcome as Came, Report, Skip,
+    Asking, Case, Outcome as Came, Repeatable, Report, Skip,
     carried::Carried,
-    says_repeatable,
+    repeatable_in,
 };
 use crate::limits;
 use bytes::Bytes;
@@ -35,6 +35,11 @@ pub async fn verify(
     asking: &Asking,
 ) -> Result<Report, CallError> {
     let mut cases = Vec::new();
+    let plan = Plan {
+        cassette,
+        asking,
+        recorded: Repeatable::of(cassette),
+    };
     for era in cassette.eras() {
         let mut spec = ServerSpec {
             era: Some(era),
@@ -46,7 +51,7 @@ pub async fn verify(
         }
         let rules = rules.clone();
         let host = Host::new(vec![spec], rules, Style::Bare, Budget::default());
-        let ran = run(&host, cassette, era, asking, &mut cases).await;
+        let ran = run(&host, &plan, era, &mut cases).await;
         host.close().await;
         ran?;
     }
@@ -54,13 +59,21 @@ pub async fn verify(
     Ok(Report { server, cases })
 }
 
+/// What is asked.
+struct Plan<'a> {
+    cassette: &'a Cassette,
+    asking: &'a Asking,
+    /// What the cassette says of tools.
+    recorded: Repeatable,
+}
+
 async fn run(
     host: &Arc<Host>,
-    cassette: &Cassette,
+    plan: &Plan<'_>,
     era: Era,
-    asking: &Asking,
     cases: &mut Vec<Case>,
 ) -> Result<(), CallError> {
+    let cassette = plan.cassette;
     let servers = host.servers();
     let Some(server) = servers.iter().next().cloned() else {
         return Ok(());
@@ -68,7 +81,7 @@ async fn run(
     let client = Arc::new(client(cassette, era));
     let begun = Instant::now();
     server.connection(&client).await?;
-    cases.extend(met(cassette, era, &server, &client, asking, begun));
+    cases.extend(met(plan, era, &server, &client, begun));
     let mut asker = Asker {
         host: host.clone(),
         server,
@@ -77,7 +90,7 @@ async fn run(
         repeatable: None,
     };
     for recorded in cassette.calls.iter().filter(|one| one.call.era == era) {
-        if let Some(case) = asker.case(cassette, recorded, asking).await {
+        if let Some(case) = asker.case(plan, recorded).await {
             cases.push(case);
         }
     }
@@ -121,20 +134,20 @@ fn client(cassette: &Cassette, era: Era) -> Client {
 
 /// What the server says when it is met. Its version may be another.
 fn met(
-    cassette: &Cassette,
+    plan: &Plan<'_>,
     era: Era,
     server: &Arc<Server>,
     client: &Client,
-    asking: &Asking,
     begun: Instant,
 ) -> Option<Case> {
-    let hello = cassette.hello(era)?;
+    let asking = plan.asking;
+    let hello = plan.cassette.hello(era)?;
     let method = match era {
         Era::Legacy => Method::Initialize,
         Era::Modern => Method::Discover,
     };
     if matches!(
-        asking.skips(cassette, era, method.as_str(), &Value::Null),
+        asking.skips(&plan.recorded, era, method.as_str(), &Value::Null),
         Some(Skip::Unwanted)
     ) {
         return None;
@@ -222,12 +235,8 @@ impl Said {
 
 impl Asker {
     /// Asks what was asked; nothing where that is not wanted.
-    async fn case(
-        &mut self,
-        cassette: &Cassette,
-        recorded: &Recorded,
-        asking: &Asking,
-    ) -> Option<Case> {
+    async fn case(&mut self, plan: &Plan<'_>, recorded: &Recorded) -> Option<Case> {
+        let asking = plan.asking;
         let Recorded { line, call, .. } = recorded;
         let asked = comparable(call.params.as_ref());
         let known = asked.as_ref().unwrap_or(&Value::Null);
@@ -241,7 +250,7 @@ impl Asker {
             reason: None,
             took: 0,
         };
-        match asking.skips(cassette, call.era, &call.method, known) {
+        match asking.skips(&plan.recorded, call.era, &call.method, known) {
             Some(Skip::Unwanted) => return None,
             Some(Skip::Acts) => {
                 case.reason = Some("its tool may change something each time".to_owned());
@@ -250,7 +259,7 @@ impl Asker {
             None => {}
         }
         let is_tool = Method::parse(&call.method) == Method::ToolsCall;
-        if is_tool && !asking.all && !self.is_repeatable(cassette, call.era, &case).await {
+        if is_tool && !asking.all && !self.is_repeatable(plan.cassette, call.era, &case).await {
             case.reason =
                 Some("the server does not say of this tool that it may be called twice".to_owned());
             return Some(case);
@@ -308,11 +317,7 @@ impl Asker {
                 break;
             };
             let page = &said.answer["result"];
-            let tools = page["tools"].as_array().into_iter().flatten();
-            let names = tools
-                .filter(|tool| says_repeatable(tool))
-                .filter_map(|tool| tool["name"].as_str());
-            found.extend(names.map(ToOwned::to_owned));
+            found.extend(repeatable_in(page));
             cursor = page["nextCursor"].clone();
             if !cursor.is_string() {
                 break;

@@ -112,8 +112,8 @@ pub(super) fn client_with(
     client.greeting(greeting.to_string().into()).deciding(true)
 }
 
-/// On whose behalf somebody's calls are made.
-pub(super) fn principal(who: &Who) -> &str {
+/// On whose behalf somebody makes calls here.
+pub(super) fn caller(who: &Who) -> &str {
     match &*who.principal {
         CONTROL => CONSOLE,
         own => own,
@@ -127,7 +127,7 @@ pub(super) async fn run(
     who: &Who,
     wanted: Wanted,
 ) -> Result<Made, No> {
-    let principal = principal(who);
+    let principal = caller(who);
     let revision = wanted.era.unwrap_or_else(|| {
         let plain = client(principal, None);
         match wanted.server.era_for(&plain) == plain.era() {
