@@ -188,7 +188,7 @@ impl Authority {
         let inner = &self.inner;
         let journal = &inner.settings.journal;
         journal.begin();
-        let signed_in = self.sign_in_by(visit).await;
+        let signed_in = Box::pin(self.sign_in_by(visit)).await;
         journal.end(match &signed_in {
             Ok(_) => Ended::SignedIn,
             Err(fault) => Ended::Failed(fault.to_string()),
