@@ -74,7 +74,9 @@ impl Handing {
                 continue;
             }
             let sockets = self.sockets.iter().map(OwnedFd::try_clone);
-            let (Ok(stream), Ok(sockets)) = (stream.into_std(), sockets.collect()) else {
+            let (Ok(stream), Ok(sockets)) =
+                (stream.into_std(), sockets.collect::<Result<Vec<_>, _>>())
+            else {
                 continue;
             };
             let life = self.life.clone();
@@ -95,7 +97,7 @@ impl Drop for Handing {
 }
 
 /// Hands the sockets over, and waits until they are served.
-fn hand(stream: &UnixStream, sockets: &Vec<OwnedFd>, life: Option<String>) -> io::Result<()> {
+fn hand(stream: &UnixStream, sockets: &[OwnedFd], life: Option<String>) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(limits::HANDOVER))?;
     expect(stream, TAKE)?;

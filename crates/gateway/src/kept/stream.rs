@@ -80,14 +80,15 @@ impl Recorder {
 
     /// An event.
     pub(crate) fn event(&self, stream: u64, number: u64, text: String) {
-        if text.len() <= limits::STREAM_BYTES {
+        if text.len() <= limits::KEPT_EVENT {
             self.later(stream, &Line::Event { number, text });
         }
     }
 
-    /// The last event.
+    /// The last event. One that is large is not written: whoever comes back for it after
+    /// a crash is told that its outcome is not known.
     pub(crate) fn last(&self, stream: u64, number: u64, text: String) {
-        if text.len() <= limits::STREAM_BYTES {
+        if text.len() <= limits::KEPT_EVENT {
             self.later(stream, &Line::Last { number, text });
         }
     }
@@ -138,6 +139,7 @@ pub(super) struct Behind {
 struct Waiting {
     /// Lines of streams, and whether a stream's last is among them.
     streams: BTreeMap<String, (Vec<Bytes>, bool)>,
+    /// All that waits, and all that is being written.
     bytes: usize,
     /// Whether somebody will write it.
     is_due: bool,
@@ -173,12 +175,12 @@ impl Behind {
     /// Writes all that waits. Lines of one stream stay in their order: they stand in
     /// the ledger's line before anybody is waited for.
     pub(super) async fn flush(&self) {
-        let mut writing = Vec::new();
+        let (mut writing, mut counted) = (Vec::new(), Counted(self, 0));
         {
             let mut waiting = self.waiting.lock();
-            waiting.bytes = 0;
             waiting.is_due = false;
             for (stream, (lines, is_over)) in std::mem::take(&mut waiting.streams) {
+                counted.1 += lines.iter().map(Bytes::len).sum::<usize>();
                 writing.push(self.ledger.append(&stream, lines, keep(is_over)));
             }
         }
@@ -187,5 +189,14 @@ impl Behind {
                 tracing::warn!(%fault, "events of a stream could not be kept");
             }
         }
+    }
+}
+
+/// Bytes that are being written, and count until that is over or nobody waits for it.
+struct Counted<'a>(&'a Behind, usize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.lock().bytes -= self.1;
     }
 }

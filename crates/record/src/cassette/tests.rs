@@ -308,11 +308,11 @@ fn requests_are_found_whatever_the_order_of_their_keys() {
         r#"{"server":"a","era":"legacy","method":"x","params":{"b":{"d":1,"c":[2,{"f":1,"e":2}]},"a":1},"result":{}}"#
     );
     let cassette = read(&text).unwrap();
-    let index = super::asked::Index::of(&cassette).unwrap();
+    let index = asked::Index::of(&cassette).unwrap();
     let asked = serde_json::json!({"a": 1, "b": {"c": [2, {"e": 2, "f": 1}], "d": 1}});
-    let found = index.find(&cassette, switchboard_wire::Era::Legacy, "x", &asked);
+    let found = index.find(&cassette, Era::Legacy, "x", &asked);
     assert_eq!(found.unwrap(), [0]);
     let asked = serde_json::json!({"a": 1, "b": {"c": [{"e": 2, "f": 1}, 2], "d": 1}});
-    let missed = index.find(&cassette, switchboard_wire::Era::Legacy, "x", &asked);
+    let missed = index.find(&cassette, Era::Legacy, "x", &asked);
     assert!(missed.is_err());
 }
