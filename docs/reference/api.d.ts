@@ -147,7 +147,7 @@ export interface Difference {
 }
 
 /** One change. */
-export type Event = { kind: "server"; server: Server } | { kind: "server-gone"; name: string; file: string | null } | { kind: "listed"; name: string; list: string } | { kind: "clients"; clients: Client[] } | { kind: "call"; call: Call } | { kind: "question"; question: Question; waiting: number } | { kind: "tap"; tap: TapState } | { kind: "settings" } | { kind: "reset" };
+export type Event = { kind: "server"; server: Server } | { kind: "server-gone"; name: string; file: string | null } | { kind: "listed"; name: string; list: string } | { kind: "clients"; clients: Client[] } | { kind: "call"; call: Call } | { kind: "question"; question: Question; waiting: number } | { kind: "tap"; tap: TapState } | { kind: "updated"; name: string; uri: string } | { kind: "settings" } | { kind: "reset" };
 
 /** A server, as far as is known without asking it. State, sign-in and usability are three things, each with when and by what it was seen. */
 export interface Server {
@@ -216,6 +216,7 @@ export interface Question {
   answers: string[];
   alsoClient: boolean;
   answered: Answered | null;
+  partial: boolean;
 }
 
 /** What kind of question it is, which says what answers it takes. */
@@ -333,7 +334,6 @@ export interface Taken {
 export interface ServerDetail {
   server: Server;
   hello: unknown;
-  told: unknown;
   capabilities: unknown;
   instructions: string | null;
   clients: Client[];
@@ -390,6 +390,7 @@ export interface SignInStep {
 export interface Act {
   digest?: string | null;
   pasted?: string | null;
+  uri?: string | null;
 }
 
 /** The answer to `POST servers/{segment}/{verb}`. */
@@ -648,6 +649,7 @@ export interface Field {
   nullable: boolean;
   default: unknown;
   values: unknown[];
+  labels: string[];
   fields: Field[];
   item: Field | null;
   options: Field[];
@@ -686,10 +688,17 @@ export interface Refused {
 export type Answer<Verb extends string, Path extends string> =
   [Verb, Path] extends ['POST', `calls/${string}/replay`] ? Replayed :
   [Verb, Path] extends ['POST', `calls/${string}/reveal`] ? CallDetail :
+  [Verb, Path] extends ['POST', `questions/${string}/reveal`] ? Question :
   [Verb, Path] extends ['GET', `servers/${string}/stderr`] ? Stderr :
   [Verb, Path] extends ['GET', `servers/${string}/sign-in`] ? SignIn :
+  [Verb, Path] extends ['POST', `servers/${string}/reconnect`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/enable`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/disable`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/sign-in`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/sign-out`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/approve`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/reject`] ? Done :
   [Verb, Path] extends ['GET', `servers/${string}/${string}`] ? Listed :
-  [Verb, Path] extends ['POST', `servers/${string}/${string}`] ? Done :
   [Verb, Path] extends ['POST', `tools/rules`] ? Written :
   [Verb, Path] extends ['POST', `settings/read`] ? Understood :
   [Verb, Path] extends ['POST', `settings/change`] ? Written :

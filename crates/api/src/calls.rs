@@ -1,4 +1,4 @@
-//! Calls: `GET calls?filter=…&before=ID&limit=N` (newest first), `GET calls/{id}`,
+//! Calls: `GET calls?filter=…&before=ID&only=ID&limit=N` (newest first), `GET calls/{id}`,
 //! `POST calls`, `POST calls/{id}/replay`, `POST calls/{id}/reveal` (shows what is cut as a
 //! secret, and is put on record), `POST calls/export`, `DELETE calls/{id}` (cancels one of one's own).
 

@@ -1,7 +1,8 @@
 //! What changed, as a stream: `GET events?since=REVISION&topics=state,calls,questions&filter=…`
 //! answers `text/event-stream`; each event's `id` is its revision and its `data` an [`Event`].
 //! Without `since` it begins now. A stream that asks for what is not kept any more, or reads too
-//! slowly, gets [`Event::Reset`] and has to `GET` anew.
+//! slowly, gets [`Event::Reset`] and has to `GET` anew. A question has no more than a list needs
+//! where it is large (`partial`): `GET questions/{id}` has all of it.
 
 use crate::{
     calls::Call,
@@ -52,15 +53,22 @@ pub enum Event {
     },
     /// A question is new, or has been answered (only with the topic `questions`).
     Question {
-        /// As it is now.
+        /// As it is now; what is long is left out.
         question: Box<Question>,
-        /// How many wait.
+        /// How many wait, of those that whoever listens may see.
         waiting: usize,
     },
     /// Messages are kept, or no longer.
     Tap {
         /// How it is now.
         tap: TapState,
+    },
+    /// A resource that somebody here subscribed to has changed.
+    Updated {
+        /// The server's name.
+        name: String,
+        /// The resource.
+        uri: String,
     },
     /// Settings were read anew.
     Settings,

@@ -8,8 +8,13 @@
 //! with `-` or `!` before it must not hold. Patterns may have `*`, and their case does not
 //! matter.
 
+mod read;
+mod wrong;
+
+pub use wrong::{Why, Wrong};
+
 use crate::{calls::Call, limits};
-use std::{fmt, str::Chars};
+use read::split;
 
 /// What a filter can say, each with what it means: for help and reference.
 pub const WORDS: &[(&str, &str)] = &[
@@ -48,7 +53,7 @@ pub const WORDS: &[(&str, &str)] = &[
     ),
     (
         "\"text\"",
-        "stands in one of its messages, which must be kept",
+        "stands in one of its messages, which must be kept; four of these at most",
     ),
     ("-WORD, !WORD", "not that"),
     ("or", "one way or the other"),
@@ -111,77 +116,40 @@ enum Than {
     Less,
 }
 
-/// What is wrong with a filter, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    /// The byte at which it begins.
-    pub at: usize,
-    /// The word.
-    pub word: String,
-    /// What is wrong with it.
-    pub why: String,
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.word.as_str() {
-            "" => write!(f, "{}", self.why),
-            word => write!(f, "at {}: `{word}`: {}", self.at + 1, self.why),
-        }
-    }
-}
-
-impl std::error::Error for Wrong {}
-
 impl Filter {
     /// Reads a filter. Nothing lets every call through.
     pub fn parse(text: &str) -> Result<Self, Wrong> {
-        let wrong = |at: usize, word: &str, why: String| Wrong {
-            at,
-            word: word.to_owned(),
-            why,
-        };
         if text.len() > limits::FILTER_BYTES {
-            let why = format!("a filter has {} bytes at most", limits::FILTER_BYTES);
-            return Err(wrong(0, "", why));
+            return Err(Why::TooLong.whole());
         }
         let words = split(text)?;
         if words.len() > limits::FILTER_WORDS {
-            let why = format!("a filter has {} words at most", limits::FILTER_WORDS);
-            return Err(wrong(0, "", why));
+            return Err(Why::TooManyWords.whole());
         }
         let mut ways = vec![Vec::new()];
-        for Token {
-            at,
-            text,
-            quoted,
-            is_not,
-        } in &words
-        {
-            if !quoted && text.eq_ignore_ascii_case("or") {
+        for token in &words {
+            if token.is_or() {
                 if ways.last().is_some_and(Vec::is_empty) {
-                    let why = "`or` stands between two words".to_owned();
-                    return Err(wrong(*at, text, why));
+                    return Err(Why::Or.at(token.at, &token.text));
                 }
                 ways.push(Vec::new());
                 continue;
             }
-            let test = match quoted {
-                true => text_of(text),
-                false => test(text),
-            };
-            let test = test.map_err(|why| wrong(*at, text, why))?;
+            let test = token.test().map_err(|why| why.at(token.at, &token.text))?;
             if let Some(way) = ways.last_mut() {
-                let is_not = *is_not;
+                let is_not = token.is_not;
                 way.push(Word { is_not, test });
             }
         }
         if ways.len() > 1 && ways.last().is_some_and(Vec::is_empty) {
-            let at = text.len();
-            return Err(wrong(at, "or", "`or` stands between two words".to_owned()));
+            return Err(Why::Or.at(text.len(), "or"));
         }
         ways.retain(|way| !way.is_empty());
-        Ok(Self { ways })
+        let filter = Self { ways };
+        if filter.texts() > limits::FILTER_TEXTS {
+            return Err(Why::TooManyTexts.whole());
+        }
+        Ok(filter)
     }
 
     /// Whether it lets every call through.
@@ -191,8 +159,13 @@ impl Filter {
 
     /// Whether it wants to know what stands in messages.
     pub fn needs_messages(&self) -> bool {
-        let mut words = self.ways.iter().flatten();
-        words.any(|word| matches!(word.test, Test::Text(_)))
+        self.texts() > 0
+    }
+
+    fn texts(&self) -> usize {
+        let words = self.ways.iter().flatten();
+        let texts = words.filter(|word| matches!(word.test, Test::Text(_)));
+        texts.count()
     }
 
     /// Whether a call is wanted. `says` tells whether a text stands in its messages; it
@@ -273,192 +246,6 @@ impl Field {
             Self::Tokens => Some(call.tokens),
         }
     }
-}
-
-/// One word with where it begins.
-struct Token {
-    at: usize,
-    text: String,
-    /// Whether all of it stood in quotes.
-    quoted: bool,
-    /// Whether it must not hold.
-    is_not: bool,
-}
-
-/// The words of a text. What stands in quotes is one, and `\` takes the next sign as it is.
-fn split(text: &str) -> Result<Vec<Token>, Wrong> {
-    let (mut words, mut chars) = (Vec::new(), text.chars());
-    loop {
-        let rest = chars.as_str().trim_start();
-        let at = text.len() - rest.len();
-        if rest.is_empty() {
-            return Ok(words);
-        }
-        chars = rest.chars();
-        let is_not = rest.starts_with(['-', '!']);
-        if is_not {
-            chars.next();
-        }
-        let quoted = chars.as_str().starts_with('"');
-        let mut word = String::new();
-        while let Some(next) = chars.clone().next().filter(|c| !c.is_whitespace()) {
-            chars.next();
-            match next {
-                '"' => quote(&mut chars, &mut word).ok_or_else(|| Wrong {
-                    at,
-                    word: rest.to_owned(),
-                    why: "the quote is not closed".to_owned(),
-                })?,
-                c => word.push(c),
-            }
-        }
-        words.push(Token {
-            at,
-            text: word,
-            quoted,
-            is_not,
-        });
-    }
-}
-
-/// What stands until the quote that closes.
-fn quote(chars: &mut Chars<'_>, word: &mut String) -> Option<()> {
-    loop {
-        match chars.next()? {
-            '"' => return Some(()),
-            '\\' => word.push(chars.next()?),
-            c => word.push(c),
-        }
-    }
-}
-
-fn text_of(text: &str) -> Result<Test, String> {
-    match text {
-        "" => Err("there is nothing between the quotes".to_owned()),
-        text => Ok(Test::Text(text.to_owned())),
-    }
-}
-
-fn test(word: &str) -> Result<Test, String> {
-    match word {
-        "ok" | "error" | "denied" | "cancelled" | "running" | "waiting" => {
-            return Ok(Test::Outcome(word.to_owned()));
-        }
-        "asked" => return Ok(Test::Asked),
-        "retried" => return Ok(Test::Retried),
-        "kept" => return Ok(Test::Kept),
-        "replay" => return Ok(Test::Replay),
-        _ => {}
-    }
-    let mark = word.find([':', '<', '>']);
-    let Some(mark) = mark else {
-        let why = "no word of the filter; a text that messages are searched for stands in quotes";
-        return Err(why.to_owned());
-    };
-    let (key, value) = (&word[..mark], &word[mark + 1..]);
-    if value.is_empty() {
-        return Err(format!("something has to follow `{}`", &word[..=mark]));
-    }
-    match &word[mark..=mark] {
-        ":" => named(key, value),
-        than => {
-            let field = match key {
-                "" | "took" => Field::Took,
-                "server" => Field::AtServer,
-                "ours" => Field::Ours,
-                "bytes" => Field::Bytes,
-                "tokens" => Field::Tokens,
-                _ => return Err("took, server, ours, bytes and tokens can be compared".to_owned()),
-            };
-            let than = if than == ">" { Than::More } else { Than::Less };
-            let limit = match field {
-                Field::Took | Field::AtServer | Field::Ours => time(value)?,
-                Field::Bytes | Field::Tokens => amount(value)?,
-            };
-            Ok(Test::Number(field, than, limit))
-        }
-    }
-}
-
-fn named(key: &str, value: &str) -> Result<Test, String> {
-    let pattern = || Pattern::new(value);
-    let one_of = |all: &[&str]| match all.contains(&value) {
-        true => Ok(value.to_owned()),
-        false => Err(format!("{key} is one of {}", all.join(", "))),
-    };
-    Ok(match key {
-        "server" => Test::Server(pattern()),
-        "tool" | "name" => Test::Name(pattern()),
-        "client" => Test::Client(pattern()),
-        "principal" => Test::Principal(pattern()),
-        "session" => Test::Session(pattern()),
-        "method" => Test::Method(pattern()),
-        "origin" => Test::Origin(one_of(&["client", "own"])?),
-        "outcome" => Test::Outcome(one_of(&[
-            "ok",
-            "error",
-            "denied",
-            "cancelled",
-            "running",
-            "waiting",
-        ])?),
-        "fault" => Test::Fault(one_of(&["client", "ours", "server"])?),
-        "era" => Test::Era(match value {
-            "legacy" => Spoken::Legacy,
-            "modern" => Spoken::Modern,
-            "bridged" => Spoken::Bridged,
-            _ => return Err("era is one of legacy, modern, bridged".to_owned()),
-        }),
-        "code" => {
-            let code = value.parse();
-            Test::Code(code.map_err(|_| "a code is a whole number".to_owned())?)
-        }
-        "id" => {
-            let number = |text: &str| {
-                let number = text.parse::<u64>();
-                number.map_err(|_| "an id is a number, or two with `..` between them".to_owned())
-            };
-            match value.split_once("..") {
-                Some((from, to)) => Test::Id(number(from)?, number(to)?),
-                None => Test::Id(number(value)?, number(value)?),
-            }
-        }
-        _ => {
-            let why = "server, tool, client, principal, session, method, origin, era, fault, \
-                       code and id can be asked for";
-            return Err(why.to_owned());
-        }
-    })
-}
-
-/// A time in microseconds.
-fn time(text: &str) -> Result<u64, String> {
-    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let (number, unit) = text.split_at(at.unwrap_or(text.len()));
-    let scale = match unit {
-        "us" | "µs" => 1.0,
-        "ms" | "" => 1_000.0,
-        "s" => 1_000_000.0,
-        "m" | "min" => 60_000_000.0,
-        _ => return Err("a time is a number with us, ms, s or m".to_owned()),
-    };
-    let number: f64 = number
-        .parse()
-        .map_err(|_| "a time is a number with us, ms, s or m".to_owned())?;
-    Ok((number * scale) as u64)
-}
-
-/// A number with `k` or `m`.
-fn amount(text: &str) -> Result<u64, String> {
-    let (number, scale) = match text.as_bytes().last() {
-        Some(b'k' | b'K') => (&text[..text.len() - 1], 1024),
-        Some(b'm' | b'M') => (&text[..text.len() - 1], 1024 * 1024),
-        _ => (text, 1),
-    };
-    let number = number.parse::<u64>();
-    let number =
-        number.map_err(|_| "a size is a whole number, with k or m if need be".to_owned())?;
-    Ok(number.saturating_mul(scale))
 }
 
 /// A text in which `*` is anything.

@@ -1,5 +1,5 @@
 //! What waits for a person: `GET questions?all=true`, `GET questions/{id}`,
-//! `POST questions/{id}` with an [`Answer`].
+//! `POST questions/{id}` with an [`Answer`], `POST questions/{id}/reveal`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,8 @@ pub struct Question {
     pub also_client: bool,
     /// What was answered.
     pub answered: Option<Answered>,
+    /// Whether something of it is left out here: `GET questions/{id}` has all of it.
+    pub partial: bool,
 }
 
 /// What was, and what is.
@@ -112,6 +114,17 @@ pub struct Answer {
     pub content: Option<Value>,
     /// Which of the changes, where not all.
     pub only: Vec<String>,
+}
+
+impl Answer {
+    /// Whether it lasts longer than the question: a rule that is kept, something that is
+    /// trusted from now on or never.
+    pub fn lasts(&self) -> bool {
+        matches!(
+            self.action.as_str(),
+            "allow-always" | "deny-always" | "approve" | "reject"
+        )
+    }
 }
 
 /// The answer to an [`Answer`].

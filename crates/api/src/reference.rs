@@ -5,7 +5,7 @@ mod typescript;
 
 use crate::{
     Refused, apps, calls, events, insight, questions,
-    routes::{ROUTES, Route},
+    routes::{Edits, ROUTES, Route},
     servers, sessions, settings, state, tools,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
@@ -115,7 +115,7 @@ fn name_of(schema: &Value) -> Option<&str> {
 }
 
 /// What follows `?` at some routes.
-const QUERIES: [(&str, &str, &str); 12] = [
+const QUERIES: [(&str, &str, &str); 13] = [
     (
         "events",
         "topics",
@@ -126,9 +126,14 @@ const QUERIES: [(&str, &str, &str); 12] = [
         "since",
         "the number after which to begin: a document's or an event's",
     ),
-    ("events", "filter", "which calls to tell of"),
+    (
+        "events",
+        "filter",
+        "which calls to tell of; without a text in quotes",
+    ),
     ("calls", "filter", "which calls"),
     ("calls", "before", "only those before this one"),
+    ("calls", "only", "this one alone, if it matches"),
     ("calls", "limit", "how many at most"),
     ("export", "filter", "which calls"),
     ("questions", "all", "`true`: also those that were answered"),
@@ -151,9 +156,13 @@ fn queries(route: &Route) -> impl Iterator<Item = (&'static str, &'static str)> 
     own.map(|(_, name, about)| (name, about))
 }
 
-fn role(route: &Route) -> String {
-    let role = serde_json::to_value(route.role).unwrap_or_default();
-    role.as_str().unwrap_or_default().to_owned()
+/// When it changes settings, if it does.
+fn edits(route: &Route) -> Option<&'static str> {
+    match route.edits {
+        Edits::Never => None,
+        Edits::Always => Some("always"),
+        Edits::WithALastingAnswer => Some("with an answer that lasts"),
+    }
 }
 
 /// The routes as an OpenAPI document.
@@ -207,7 +216,8 @@ fn operation(types: &Types, route: &Route) -> Value {
     let refused = types.find("Refused").map(|known| known.schema.clone());
     let mut operation = json!({
         "summary": route.does,
-        "x-role": role(route),
+        "x-role": route.role.word(),
+        "x-role-for-others": route.others.word(),
         "responses": {
             "200": { "description": "Done.", "content": content(route.gives) },
             "default": {
@@ -218,6 +228,9 @@ fn operation(types: &Types, route: &Route) -> Value {
     });
     if !parts.is_empty() {
         operation["parameters"] = parts.into();
+    }
+    if let Some(edits) = edits(route) {
+        operation["x-edits"] = edits.into();
     }
     if let Some(known) = route.takes.and_then(|word| types.find(word)) {
         operation["requestBody"] = json!({
@@ -231,7 +244,11 @@ fn operation(types: &Types, route: &Route) -> Value {
 pub fn markdown() -> String {
     let types = types("/$defs");
     let mut page = String::from(INTRODUCTION);
-    page.push_str("\n## Routes\n\n| route | role | takes | gives | |\n|---|---|---|---|---|\n");
+    page.push_str(
+        "\n## Routes\n\nFor another principal than one's own the role in brackets is needed. What \
+         changes settings is refused where the gateway was started with `--no-api-edit`.\n\n\
+         | route | role | takes | gives | changes settings | |\n|---|---|---|---|---|---|\n",
+    );
     let link = |word: &str| match types.find(word).and_then(|known| name_of(&known.schema)) {
         Some(name) => format!("[`{name}`](#{})", name.to_lowercase()),
         None if word == "Nothing" => String::new(),
@@ -239,11 +256,15 @@ pub fn markdown() -> String {
     };
     for route in ROUTES {
         let takes = route.takes.map(link).unwrap_or_default();
-        let (gives, role) = (link(route.gives), role(route));
+        let (gives, edits) = (link(route.gives), edits(route).unwrap_or_default());
+        let role = match (route.role.word(), route.others.word()) {
+            (role, others) if role == others => role.to_owned(),
+            (role, others) => format!("{role} ({others})"),
+        };
         let (verb, path, does) = (route.verb, route.path, route.does);
         let _ = writeln!(
             page,
-            "| `{verb} {path}` | {role} | {takes} | {gives} | {does} |"
+            "| `{verb} {path}` | {role} | {takes} | {gives} | {edits} | {does} |"
         );
     }
     page.push_str("\n## Queries\n\n| route | query | |\n|---|---|---|\n");

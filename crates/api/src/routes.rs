@@ -12,6 +12,10 @@ pub struct Route {
     pub path: &'static str,
     /// The least role.
     pub role: Role,
+    /// The least role that sees or does it for another principal.
+    pub others: Role,
+    /// Whether it changes what is configured, trusted or let in.
+    pub edits: Edits,
     /// What it does, in a sentence.
     pub does: &'static str,
     /// The type of the body, if it takes one.
@@ -20,11 +24,41 @@ pub struct Route {
     pub gives: &'static str,
 }
 
+/// Whether a route changes what lasts longer than the gateway: what is configured, what is
+/// trusted, who is let in. `--no-api-edit` forbids that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edits {
+    /// It does not.
+    Never,
+    /// It does.
+    Always,
+    /// It does with an answer that lasts ([`Answer::lasts`](crate::questions::Answer::lasts)).
+    WithALastingAnswer,
+}
+
+impl Route {
+    /// Changes what is configured, trusted or let in.
+    const fn editing(mut self) -> Self {
+        self.edits = Edits::Always;
+        self
+    }
+}
+
+/// Whoever sees what is another's is a viewer at least.
+const fn others(role: Role) -> Role {
+    match role {
+        Role::Own => Role::Viewer,
+        role => role,
+    }
+}
+
 const fn get(path: &'static str, role: Role, gives: &'static str, does: &'static str) -> Route {
     Route {
         verb: "GET",
         path,
         role,
+        others: others(role),
+        edits: Edits::Never,
         does,
         takes: None,
         gives,
@@ -40,23 +74,21 @@ const fn post(
 ) -> Route {
     Route {
         verb: "POST",
-        path,
-        role,
-        does,
         takes: Some(takes),
-        gives,
+        ..get(path, role, gives, does)
     }
 }
 
 const fn delete(path: &'static str, role: Role, gives: &'static str, does: &'static str) -> Route {
     Route {
         verb: "DELETE",
-        path,
-        role,
-        does,
-        takes: None,
-        gives,
+        ..get(path, role, gives, does)
     }
+}
+
+/// Something that can be done with a server.
+const fn verb(path: &'static str, role: Role, does: &'static str) -> Route {
+    post(path, role, "servers::Act", "servers::Done", does)
 }
 
 /// All of them.
@@ -156,12 +188,23 @@ pub const ROUTES: &[Route] = &[
         "questions::Question",
         "One question.",
     ),
+    Route {
+        others: Role::Operator,
+        edits: Edits::WithALastingAnswer,
+        ..post(
+            "questions/{id}",
+            Role::Own,
+            "questions::Answer",
+            "questions::Taken",
+            "Answers it; another principal's only as an operator.",
+        )
+    },
     post(
-        "questions/{id}",
-        Role::Own,
-        "questions::Answer",
-        "questions::Taken",
-        "Answers it; another principal's only as an operator.",
+        "questions/{id}/reveal",
+        Role::Admin,
+        "Nothing",
+        "questions::Question",
+        "One question with its secrets; put on record.",
     ),
     get(
         "servers/{segment}",
@@ -187,13 +230,50 @@ pub const ROUTES: &[Route] = &[
         "servers::Listed",
         "What it lists: tools, resources, templates, prompts.",
     ),
-    post(
-        "servers/{segment}/{verb}",
+    verb(
+        "servers/{segment}/reconnect",
         Role::Operator,
-        "servers::Act",
-        "servers::Done",
-        "reconnect, enable, disable, sign-in, sign-out; as an admin approve, reject.",
+        "Ends its connections and makes them anew.",
     ),
+    verb(
+        "servers/{segment}/enable",
+        Role::Operator,
+        "Switches it on in the gateway's project.",
+    )
+    .editing(),
+    verb(
+        "servers/{segment}/disable",
+        Role::Operator,
+        "Switches it off there.",
+    )
+    .editing(),
+    verb(
+        "servers/{segment}/sign-in",
+        Role::Operator,
+        "Begins a sign-in, or says that the browser came back.",
+    ),
+    verb(
+        "servers/{segment}/sign-out",
+        Role::Operator,
+        "Forgets the sign-in.",
+    ),
+    verb(
+        "servers/{segment}/subscribe",
+        Role::Operator,
+        "Has changes of one of its resources told.",
+    ),
+    verb(
+        "servers/{segment}/unsubscribe",
+        Role::Operator,
+        "Has them told no more.",
+    ),
+    verb(
+        "servers/{segment}/approve",
+        Role::Admin,
+        "Approves the entry that a repository brings; in a session that a code opened.",
+    )
+    .editing(),
+    verb("servers/{segment}/reject", Role::Admin, "Rejects it.").editing(),
     get(
         "explain/{name}",
         Role::Viewer,
@@ -212,7 +292,8 @@ pub const ROUTES: &[Route] = &[
         "tools::Rule",
         "settings::Written",
         "Writes rules, with the difference first.",
-    ),
+    )
+    .editing(),
     post(
         "forms",
         Role::Viewer,
@@ -239,7 +320,8 @@ pub const ROUTES: &[Route] = &[
         "settings::Repin",
         "settings::Pins",
         "Approves them.",
-    ),
+    )
+    .editing(),
     get(
         "settings",
         Role::Viewer,
@@ -265,7 +347,8 @@ pub const ROUTES: &[Route] = &[
         "settings::Edit",
         "settings::Written",
         "Adds or removes an entry, with the difference first.",
-    ),
+    )
+    .editing(),
     get(
         "tokens",
         Role::Admin,
@@ -278,13 +361,15 @@ pub const ROUTES: &[Route] = &[
         "settings::MakeToken",
         "settings::MadeToken",
         "Makes a token.",
-    ),
+    )
+    .editing(),
     delete(
         "tokens/{name}",
         Role::Admin,
         "settings::Tokens",
         "Revokes it.",
-    ),
+    )
+    .editing(),
     get(
         "metrics",
         Role::Viewer,
@@ -321,6 +406,6 @@ pub const ROUTES: &[Route] = &[
         Role::Admin,
         "Nothing",
         "sessions::Code",
-        "Makes a single-use code that opens a session.",
+        "Makes a single-use code that opens a session; for the control token alone.",
     ),
 ];

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What can be done with a server.
-pub const VERBS: [&str; 7] = [
+pub const VERBS: [&str; 9] = [
     "reconnect",
     "enable",
     "disable",
@@ -16,6 +16,8 @@ pub const VERBS: [&str; 7] = [
     "sign-out",
     "approve",
     "reject",
+    "subscribe",
+    "unsubscribe",
 ];
 
 /// `GET servers/{segment}`.
@@ -27,8 +29,6 @@ pub struct Detail {
     pub server: Server,
     /// What it said when it was met, as it wrote it.
     pub hello: Option<Value>,
-    /// What it was told then.
-    pub told: Option<Value>,
     /// Its capabilities.
     pub capabilities: Option<Value>,
     /// Its instructions.
@@ -57,7 +57,7 @@ pub struct Process {
     pub pid: u32,
     /// Bytes that it uses, with what it started.
     pub memory: Option<u64>,
-    /// Percent of a core.
+    /// Percent of a core, with what it started, on average since it began.
     pub cpu: Option<f64>,
     /// Since when, in milliseconds since 1970.
     pub since: Option<u64>,
@@ -142,6 +142,8 @@ pub struct Act {
     pub digest: Option<String>,
     /// `sign-in`: the address that the browser ended at, where it is pasted by hand.
     pub pasted: Option<String>,
+    /// `subscribe`, `unsubscribe`: the resource.
+    pub uri: Option<String>,
 }
 
 /// `GET explain/{name}`.

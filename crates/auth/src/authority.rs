@@ -16,7 +16,7 @@ use crate::{
     engine_http::Proving,
     error::SignInError,
     flow::Flow,
-    journal::Journal,
+    journal::{Ended, Journal},
     limits,
     needs_auth::NeedsAuth,
     net::NetLimits,
@@ -188,10 +188,10 @@ impl Authority {
         let inner = &self.inner;
         let journal = &inner.settings.journal;
         journal.begin();
-        let signed_in = self.sign_in_by(visit).await;
+        let signed_in = Box::pin(self.sign_in_by(visit)).await;
         journal.end(match &signed_in {
-            Ok(_) => Ok(()),
-            Err(fault) => Err(fault.to_string()),
+            Ok(_) => Ended::SignedIn,
+            Err(fault) => Ended::Failed(fault.to_string()),
         });
         signed_in
     }

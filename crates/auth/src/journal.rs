@@ -45,7 +45,16 @@ pub struct Journal(Arc<Mutex<Kept>>);
 struct Kept {
     steps: VecDeque<Step>,
     /// How it ended: nothing while it is under way.
-    ended: Option<Result<(), String>>,
+    ended: Option<Ended>,
+}
+
+/// How a sign-in ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Somebody is signed in.
+    SignedIn,
+    /// Nobody is; why, for a person.
+    Failed(String),
 }
 
 /// Fields of forms and documents that everybody may read. All others are cut: what is not
@@ -92,12 +101,12 @@ impl Journal {
     }
 
     /// It is over.
-    pub(crate) fn end(&self, ended: Result<(), String>) {
+    pub(crate) fn end(&self, ended: Ended) {
         self.0.lock().ended = Some(ended);
     }
 
     /// The steps, and how it ended.
-    pub fn read(&self) -> (Vec<Step>, Option<Result<(), String>>) {
+    pub fn read(&self) -> (Vec<Step>, Option<Ended>) {
         let kept = self.0.lock();
         (kept.steps.iter().cloned().collect(), kept.ended.clone())
     }

@@ -54,7 +54,7 @@ pub use counts::{Tries, renewals, sign_ins};
 pub use error::SignInError;
 pub use helper::{HeadersHelper, LIMIT as HELPER_LIMIT};
 pub use idp::IdentityProvider;
-pub use journal::{Journal, Step};
+pub use journal::{Ended, Journal, Step};
 pub use keychain::{KeyKeeper, Keychain, KeychainError, kept_token};
 pub use needs_auth::{NeedsAuth, REMEMBERED};
 pub use net::NetLimits;

@@ -6,6 +6,7 @@
 //! of it the repository brings along. It is kept outside of the repository,
 //! readable for the user alone. Nothing of an entry is expanded to decide this.
 
+mod apparent;
 pub mod contents;
 mod prompt;
 mod reach;

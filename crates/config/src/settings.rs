@@ -5,6 +5,7 @@ mod clear;
 mod inbox;
 mod observe;
 mod permissions;
+mod section;
 
 pub use inbox::{AskAtWord, Inbox, Webhook};
 pub use observe::{

@@ -94,7 +94,7 @@ pub const STREAMS: usize = 64;
 /// Events of one stream that are kept for resumption or for a slow reader.
 pub const STREAM_EVENTS: usize = 1024;
 /// What is kept on disk of one stream: its events, what is owed on it, and its end.
-pub const STREAM_LINES: usize = STREAM_EVENTS + 2;
+pub const STREAM_LINES: usize = 1026;
 /// Events of this time are written together.
 pub const EVENTS_TOGETHER: Duration = Duration::from_millis(25);
 /// Bytes of events that wait to be written; what comes on top is not kept.
@@ -123,6 +123,8 @@ pub const SPOOL_FROM: usize = 256 * 1024;
 pub const LISTENS: usize = 256;
 /// How long `subscriptions/listen` waits for servers before it acknowledges.
 pub const LISTEN_ACK: Duration = Duration::from_millis(300);
+/// How long a client that connected just before we stop may take to ask something.
+pub const LAST_COMERS: Duration = Duration::from_millis(500);
 /// How long calls in flight may take to finish after a stop was asked for.
 pub const DRAIN: Duration = Duration::from_secs(10);
 /// Lines of a client that are read before those before them have been looked at.

@@ -9,5 +9,7 @@ pub const SECRETS: usize = 4096;
 pub const SHORTEST_SECRET: usize = 6;
 /// Longer ones are files, and nobody repeats them whole.
 pub const LONGEST_SECRET: usize = 16 * 1024;
+/// A reference to a variable in a text, with its default, is no longer.
+pub const LONGEST_REFERENCE: usize = 1024;
 /// The deepest nesting that is read.
 pub const YAML_DEPTH: usize = 64;

@@ -60,4 +60,4 @@ pub use orphans::{Orphan, orphans};
 pub use room::Room;
 pub use stderr::{KEPT as STDERR_KEPT, LineSink, StderrRing};
 pub use surroundings::{Inherit, ROWS as INHERITED, Row as InheritedRow, Table};
-pub use usage::{Usage, own_usage, usage_of};
+pub use usage::{Usage, age_of, own_usage, usage_of};

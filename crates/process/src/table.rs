@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 #[path = "table/linux.rs"]
@@ -108,6 +109,11 @@ impl Table {
 /// they are read here rather than with calls that promise one.
 pub(crate) fn own() -> Option<Entry> {
     system::entry(rustix::process::getpid().as_raw_nonzero().get())
+}
+
+/// How long the process with this number has been there, if there is one and that is known.
+pub(crate) fn age(pid: i32) -> Option<Duration> {
+    system::age(started(pid)?)
 }
 
 /// When the process with this number started, if there is one.

@@ -54,6 +54,13 @@ pub fn usage_of(leaders: &[u32]) -> Vec<Usage> {
     leaders.iter().map(of).collect()
 }
 
+/// How long each of these has been there; nothing where it has ended, or the system does
+/// not say.
+pub fn age_of(leaders: &[u32]) -> Vec<Option<Duration>> {
+    let age = |leader: &u32| table::age(i32::try_from(*leader).ok()?);
+    leaders.iter().map(age).collect()
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
@@ -68,6 +75,9 @@ mod tests {
             .args(["-c", "sleep 60 & sleep 60"])
             .spawn()
             .unwrap();
+        let age = age_of(&[shell.id(), 0]);
+        assert!(age[0].is_some_and(|age| age.as_secs() < 60), "{age:?}");
+        assert_eq!(age[1], None);
         let all = loop {
             let found = usage_of(&[shell.id(), 0])[0];
             if found.processes == 3 {

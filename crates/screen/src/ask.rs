@@ -68,6 +68,8 @@ pub enum Ask {
     Replay(u64, Box<Replay>),
     /// What waits for a person.
     Questions,
+    /// One of them, whole.
+    Question(String),
     /// To answer one.
     Answer {
         /// Which.
@@ -130,6 +132,7 @@ impl Ask {
             Self::Detail(id) => get(&format!("calls/{id}")),
             Self::Replay(id, replay) => post(&format!("calls/{id}/replay"), to_value(replay)),
             Self::Questions => get("questions"),
+            Self::Question(id) => get(&format!("questions/{}", escaped(id))),
             Self::Answer { id, answer } => {
                 post(&format!("questions/{}", escaped(id)), to_value(answer))
             }
@@ -242,6 +245,7 @@ mod tests {
             Ask::Detail(1),
             Ask::Replay(1, Box::default()),
             Ask::Questions,
+            Ask::Question("q".to_owned()),
             Ask::Answer {
                 id: "q".into(),
                 answer: Box::default(),

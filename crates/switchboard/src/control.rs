@@ -290,7 +290,7 @@ fn refused(status: StatusCode, why: &str) -> Controlled {
 impl Control for GatewayControl {
     fn may_ask(&self, asked: &Asked) -> Result<(), Box<Controlled>> {
         match asked.path.starts_with(api::VERSION) {
-            true => api::may(asked).map_err(|no| Box::new(no.into())),
+            true => api::may(&self.api, asked).map_err(|no| Box::new(no.into())),
             // The face has seen the control token.
             false => Ok(()),
         }

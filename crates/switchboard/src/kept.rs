@@ -2,9 +2,9 @@
 //! user's state folder, which all gateways of the user share.
 
 use crate::pipeline::Options;
-use std::{path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 use switchboard_gateway::Keeping;
-use switchboard_ledger::{Clock, Lives, Sqlite};
+use switchboard_ledger::{Clock, LedgerError, Lives, Sqlite};
 
 /// Opens it. Where that is impossible, sessions end with the process, and it is said.
 pub(crate) fn keeping(options: &Options) -> Option<Keeping> {
@@ -19,10 +19,17 @@ pub(crate) fn keeping(options: &Options) -> Option<Keeping> {
     told.ok()
 }
 
-fn open(folder: &Path) -> Result<Keeping, String> {
-    let said = |fault: &dyn std::fmt::Display| fault.to_string();
-    let file = folder.join("ledger.sqlite3");
-    let ledger = Sqlite::open(&file, Clock::wall()).map_err(|fault| said(&fault))?;
-    let lives = Lives::join(&folder.join("lives")).map_err(|fault| said(&fault))?;
+/// Why nothing is kept.
+#[derive(Debug, thiserror::Error)]
+enum NotKept {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Folder(#[from] io::Error),
+}
+
+fn open(folder: &Path) -> Result<Keeping, NotKept> {
+    let ledger = Sqlite::open(&folder.join("ledger.sqlite3"), Clock::wall())?;
+    let lives = Lives::join(&folder.join("lives"))?;
     Ok(Keeping::new(Arc::new(ledger), lives))
 }

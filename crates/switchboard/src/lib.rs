@@ -37,6 +37,8 @@ mod dirs;
 mod file_watch;
 #[cfg(feature = "builtin")]
 mod flows;
+#[cfg(feature = "gateway")]
+mod handover;
 mod identity;
 mod in_use;
 #[cfg(feature = "gateway")]
@@ -83,6 +85,8 @@ pub use control::{GatewayStatus, ServerStatus, State};
 #[cfg(feature = "builtin")]
 pub use dirs::own_folders;
 pub use dirs::{Dirs, NoHome, memory_folder};
+#[cfg(feature = "gateway")]
+pub use handover::TakenOver;
 pub use in_use::InUse;
 #[cfg(feature = "gateway")]
 pub use listen::{Doors, Issuer, Listen, ListenError, Open, serve};

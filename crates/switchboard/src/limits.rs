@@ -25,8 +25,14 @@ pub const CONTROL_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 pub const API_STREAMS: usize = 256;
 /// Events of one topic that are kept for whoever comes back.
 pub const API_EVENTS_KEPT: usize = 1024;
-/// Events that wait for one listener before it has to begin anew.
-pub const API_EVENTS_WAITING: usize = 1024;
+/// Bytes of them.
+pub const API_EVENTS_BYTES: usize = 4 * 1024 * 1024;
+/// Characters of a question's own words that lists and events have; one question has all.
+pub const API_QUESTION_TEXT: usize = 1000;
+/// Bytes of what a question is about that an event has; one that has more is fetched.
+pub const API_QUESTION_BYTES: usize = 4 * 1024;
+/// Bytes of all questions in a list; those after it are shortened as in events.
+pub const API_QUESTIONS_BYTES: usize = 4 * 1024 * 1024;
 /// How often it is looked for what changed while somebody listens.
 pub const API_LOOK: Duration = Duration::from_secs(1);
 /// How often it is looked at what processes use, at most.
@@ -66,6 +72,12 @@ pub const API_SNIPPET: usize = 256 * 1024;
 pub const API_RULES: usize = 500;
 /// Entries that wait for approval.
 pub const API_PROPOSALS: usize = 32;
+/// Bytes of such an entry.
+pub const API_PROPOSAL_BYTES: usize = 128 * 1024;
+/// Bytes of the file that keeps one.
+pub const API_PROPOSAL_FILE_BYTES: u64 = 1024 * 1024;
+/// Files that are looked at for them.
+pub const API_PROPOSAL_FILES: usize = 256;
 /// How long they are kept, in milliseconds.
 pub const API_PROPOSAL_KEPT_MS: u64 = 24 * 60 * 60 * 1000;
 /// The same for what it knows without asking anybody.
@@ -151,6 +163,12 @@ pub const REQUIRED_LOOK: Duration = Duration::from_secs(5);
 pub const API_CALLS_PAGE: usize = 100;
 /// Calls in an answer of `GET calls`.
 pub const API_CALLS_MOST: usize = 1000;
+/// Searches of messages at once; everybody has one.
+pub const API_SEARCHES: usize = 4;
+/// Searches of one who asks that wait for their turn.
+pub const API_SEARCHES_WAITING: usize = 4;
+/// How long they wait.
+pub const API_SEARCH_TURN: Duration = Duration::from_secs(2);
 /// How often it is looked for calls that began or ended, while somebody listens.
 pub const API_CALLS_LOOK: Duration = Duration::from_millis(100);
 /// How often a call is made again at most.
@@ -194,3 +212,18 @@ pub const APP_BYTES: usize = 4 * 1024 * 1024;
 pub const APP_PAGES: usize = 8;
 /// How long one waits for that.
 pub const APP_KEPT: Duration = Duration::from_secs(30);
+/// How many hosts of one kind a page's wishes are looked at for.
+pub const APP_HOSTS: usize = 32;
+/// How many resources are watched for whoever looks at a page.
+pub const API_WATCHED: usize = 64;
+/// How long the address of one may be.
+pub const API_URI: usize = 4096;
+
+/// How long a gateway that is to take another's place may take until it serves.
+pub const HANDOVER: Duration = Duration::from_secs(60);
+/// The pause after somebody who wanted our place could not be heard.
+pub const HANDOVER_PAUSE: Duration = Duration::from_millis(100);
+/// Sockets that are handed over.
+pub const HANDED: usize = 8;
+/// Bytes of what is said beside the sockets.
+pub const HANDOVER_BYTES: u32 = 4096;

@@ -3,6 +3,7 @@
 
 use crate::{
     dirs::NoHome,
+    handover::TakenOver,
     pipeline::Options,
     tokens::{self, TokenError, TokenFile},
     watching::WatchError,
@@ -121,6 +122,8 @@ pub struct Doors {
     remote: bool,
     /// Host names under which we are reached besides.
     hosts: Vec<String>,
+    /// What another gateway hands over.
+    pub(crate) taken_over: Option<TakenOver>,
 }
 
 /// A place where somebody listens.
@@ -200,6 +203,7 @@ impl Listen {
             is_open: self.open,
             remote: self.remote,
             hosts: self.hosts.clone(),
+            taken_over: None,
         })
     }
 
@@ -325,17 +329,39 @@ impl Doors {
         Ok(())
     }
 
+    /// Listens on what another gateway hands over, where it has the same address.
+    pub fn take_over(mut self, taken_over: TakenOver) -> Self {
+        self.taken_over = Some(taken_over);
+        self
+    }
+
     /// Listens at every place.
-    pub fn open(self) -> Result<Vec<Open>, ListenError> {
-        self.places.into_iter().map(Place::open).collect()
+    pub fn open(mut self) -> Result<Vec<Open>, ListenError> {
+        let mut sockets = self
+            .taken_over
+            .take()
+            .map_or_else(Vec::new, |it| it.sockets);
+        let places = self.places.into_iter();
+        places.map(|place| place.open(&mut sockets)).collect()
     }
 }
 
+/// The socket that listens at this address already, if one of these does.
+fn handed(sockets: &mut Vec<std::net::TcpListener>, address: SocketAddr) -> Option<TcpListener> {
+    let is_it = |socket: &std::net::TcpListener| socket.local_addr().ok() == Some(address);
+    let socket = sockets.swap_remove(sockets.iter().position(is_it)?);
+    socket.set_nonblocking(true).ok()?;
+    TcpListener::from_std(socket).ok()
+}
+
 impl Place {
-    fn open(self) -> Result<Open, ListenError> {
+    fn open(self, sockets: &mut Vec<std::net::TcpListener>) -> Result<Open, ListenError> {
         let mut address = self.address;
         let last = address.port().saturating_add(self.ports);
         let listener = loop {
+            if let Some(listener) = handed(sockets, address) {
+                break listener;
+            }
             match http::listen(address) {
                 Ok(listener) => break listener,
                 Err(_) if address.port() < last => address.set_port(address.port() + 1),

@@ -149,6 +149,12 @@ pub fn all(dirs: &Dirs) -> Found {
     let mut found: Vec<(u64, Running)> = Vec::new();
     for file in files.flatten().take(limits::NOTES) {
         let path = file.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == SOCKET)
+        {
+            remove_if_left(&path);
+        }
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
         }
@@ -165,6 +171,19 @@ pub fn all(dirs: &Dirs) -> Found {
     Found {
         running: found.into_iter().map(|(_, running)| running).collect(),
         damaged,
+    }
+}
+
+/// What the names of sockets end with at which gateways hand over.
+pub(crate) const SOCKET: &str = "sock";
+
+/// A socket of a process that is not there any more.
+fn remove_if_left(path: &Path) {
+    let pid = path
+        .file_stem()
+        .and_then(|name| name.to_str()?.parse().ok());
+    if pid.is_some_and(|pid| !is_there(pid)) {
+        let _ = fs::remove_file(path);
     }
 }
 
@@ -236,7 +255,8 @@ fn is_loopback(address: &str) -> bool {
         .is_ok_and(|address| address.ip().is_loopback())
 }
 
-fn folder(dirs: &Dirs) -> PathBuf {
+/// Where the notes are.
+pub fn folder(dirs: &Dirs) -> PathBuf {
     dirs.state.join("gateways")
 }
 

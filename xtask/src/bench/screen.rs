@@ -155,7 +155,7 @@ fn measure(program: &Path, home: &Path, runs: usize, grown: Option<u64>) -> Resu
     let (mut first, mut whole) = (Vec::new(), Vec::new());
     for _ in 0..runs {
         let mut screen = Screen::start(program, home)?;
-        first.push(screen.until(|seen| ends_frame(seen))?);
+        first.push(screen.until(ends_frame)?);
         let server = SERVER.as_bytes();
         whole.push(screen.until(|seen| {
             let at = seen.windows(server.len()).position(|it| it == server);

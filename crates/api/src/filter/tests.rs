@@ -128,6 +128,10 @@ fn what_is_wrong_is_told_with_its_place() {
     }
     assert!(Filter::parse(&"ok ".repeat(limits::FILTER_WORDS + 1)).is_err());
     assert!(Filter::parse(&"x".repeat(limits::FILTER_BYTES + 1)).is_err());
+    let texts = |count: usize| Filter::parse(&"\"x\" or ok ".repeat(count));
+    assert!(texts(limits::FILTER_TEXTS).is_ok());
+    let wrong = texts(limits::FILTER_TEXTS + 1).unwrap_err();
+    assert_eq!(wrong.why, Why::TooManyTexts);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     call::form::{self, Filled},
-    inbox::{failed, show},
+    inbox::{failed, show, whole},
 };
 use crate::{
     context::Context,
@@ -50,6 +50,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     life::short(async |_| {
         let client = Client::find(&context.options).map_err(failed)?;
         let question = found(&client, &options.id).await?;
+        let question = whole(&client, question).await.map_err(failed)?;
         let answer = match &options.action {
             Some(action) => Answer {
                 action: action.clone(),

@@ -4,7 +4,7 @@ use crate::{
     context::Context,
     failure::{Code, Failure},
     life,
-    show::{out, safe, term},
+    show::{diff, out, safe, term},
 };
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -105,15 +105,30 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 () = stop.cancelled() => return Ok(Code::Done),
             };
             match event {
-                Some((_, Event::Question { question, .. })) if options.json => {
-                    json_line(&question)?;
+                Some((_, Event::Question { question, .. })) => {
+                    let question = whole(&client, *question).await.map_err(failed)?;
+                    match options.json {
+                        true => json_line(&question)?,
+                        false => show(&question)?,
+                    }
                 }
-                Some((_, Event::Question { question, .. })) => show(&question)?,
                 Some(_) => {}
                 None => return Ok(Code::Done),
             }
         }
     })?
+}
+
+/// A question with all that was left out of it, while there is such a question.
+pub(super) async fn whole(client: &Client, question: Question) -> Result<Question, ClientError> {
+    if !question.partial {
+        return Ok(question);
+    }
+    let id = &question.id;
+    match client.get(&format!("questions/{id}")).await {
+        Err(fault) if fault.code() == Some("not-found") => Ok(question),
+        found => found,
+    }
 }
 
 fn json_line(question: &Question) -> Result<(), Failure> {
@@ -208,10 +223,18 @@ fn details(question: &Question) -> Vec<String> {
             lines.push(format!("  fields: {}", safe::line(&names.join(", "))));
         }
     }
+    if question.partial {
+        let id = safe::line(&question.id);
+        lines.push(format!("  there is more to it: switchboard answer {id}"));
+    }
     for change in &question.changes {
         lines.push(format!("  {}", safe::line(&change.of)));
-        let text = safe::lines(change.after.as_deref().unwrap_or_default());
-        lines.extend(text.lines().map(|line| format!("    {line}")));
+        let after = change.after.as_deref().unwrap_or_default();
+        let shown = match &change.before {
+            Some(before) => diff::lines(before, after),
+            None => safe::lines(after).lines().map(str::to_owned).collect(),
+        };
+        lines.extend(shown.into_iter().map(|line| format!("    {line}")));
     }
     lines
 }

@@ -78,7 +78,7 @@ pub struct Listen {
     /// A web page's origin that may talk to us, such as http://localhost:5173; repeatable
     #[arg(long, alias = "origin", value_name = "ORIGIN", requires = "listen", value_parser = origin)]
     pub allow_origin: Vec<String>,
-    /// Let nobody change settings over the API
+    /// Let nobody change over the API what lasts: settings, rules, tokens, approvals
     #[arg(long, requires = "listen")]
     pub no_api_edit: bool,
 }
@@ -109,13 +109,13 @@ pub enum Auth {
 }
 
 /// `VALUE=ROLE`.
-fn role(said: &str) -> Result<(String, String), String> {
-    let (value, role) = said.rsplit_once('=').ok_or("it must be VALUE=ROLE")?;
+fn role(said: &str) -> Result<(String, String), Advice> {
+    let (value, role) = said.rsplit_once('=').ok_or("write VALUE=ROLE")?;
     match Role::named(role) {
         Some(role) if role > Role::Own && !value.is_empty() => {
             Ok((value.to_owned(), role.word().to_owned()))
         }
-        _ => Err("the role must be viewer, operator or admin".to_owned()),
+        _ => Err("the role must be viewer, operator or admin".into()),
     }
 }
 

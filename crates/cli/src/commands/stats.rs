@@ -128,9 +128,9 @@ const HEAD: [&str; 9] = [
 /// Columns that are left out where there is no room, the first one first.
 const LEFT_OUT: [usize; 4] = [6, 3, 8, 5];
 /// Columns that a name keeps at least.
-const NAME: usize = 12;
+const NAME: usize = 12; // tidy: a width on a page
 /// Between two columns.
-const GAP: usize = 2;
+const GAP: usize = 2; // tidy: a width on a page
 
 /// Columns that there are: whoever reads from a pipe or a file has as many as it takes.
 fn room() -> usize {

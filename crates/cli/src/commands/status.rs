@@ -176,23 +176,25 @@ pub fn restart(context: &Context, which: &Which) -> Result<Code, Failure> {
         return Err(Failure::usage(text).hint(hint));
     }
     let last = up::last(context)?;
-    end(&gateway)?;
-    out::line(&format!(
-        "Stopped http://{}; it goes on here.",
-        gateway.address
-    ))?;
+    let replaced = up::take_over(context, &gateway, None)?;
+    if replaced.is_none() {
+        end(&gateway)?;
+        out::line(&format!(
+            "Stopped http://{}; it goes on here.",
+            gateway.address
+        ))?;
+    }
     let context = last.context(context)?;
     let port = gateway
         .address
         .rsplit_once(':')
         .and_then(|(_, port)| port.parse().ok());
-    up::run(
-        &context,
-        &up::Options {
-            port,
-            ..last.options()
-        },
-    )
+    let options = up::Options {
+        port,
+        ..last.options()
+    };
+    let stays = None;
+    up::run_after(&context, &options, up::Before { stays, replaced })
 }
 
 /// Ends it in good order, and waits until it is gone.

@@ -33,7 +33,8 @@ use crate::{
     show::{out, safe, term},
     strays, trusting,
 };
-use beside::{entries_of, first_unless_replaced, is_wanted_beside, other_ports, will_die};
+pub use beside::{Before, take_over};
+use beside::{before, entries_of, is_wanted_beside, other_ports, will_die};
 use clap::Args;
 use clients::{Entries, Writable, writable};
 use remembered::Remembered;
@@ -48,7 +49,7 @@ use std::{
 };
 use switchboard::{
     Arrangement, Config, Dirs, Fronted, Listen, ListenError, Listening, Open, Purpose, Show,
-    VERSION, api::Client, config::Places, tokens,
+    TakenOver, VERSION, api::Client, config::Places, tokens,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -104,7 +105,7 @@ pub struct Options {
     /// Only lines: no key opens the screen
     #[arg(long)]
     pub plain: bool,
-    /// Let nobody change settings over the API
+    /// Let nobody change over the API what lasts: settings, rules, tokens, approvals
     #[arg(long)]
     pub no_api_edit: bool,
     #[command(flatten)]
@@ -124,7 +125,16 @@ impl Options {
 
 /// Runs until a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let first = first_unless_replaced(context, options.replace)?;
+    let before = before(context, options)?;
+    run_after(context, options, before)
+}
+
+/// The same after what was found of a gateway that runs.
+pub fn run_after(context: &Context, options: &Options, before: Before) -> Result<Code, Failure> {
+    let Before {
+        stays: first,
+        replaced,
+    } = before;
     if let (Some(first), Some(client)) = (&first, options.write) {
         let (base, entries) = entries_of(context, first)?;
         entries.write(context, client)?;
@@ -144,6 +154,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let token = tokens::client(&dirs).map_err(unusable)?;
     let (port, ports) = match options.port {
         Some(port) => (port, 0),
+        // It listens already, where the one before does.
+        None if replaced.is_some() => (PORT, 0),
         None => (
             PORT,
             if first.is_some() {
@@ -153,13 +165,19 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             },
         ),
     };
+    let handed = replaced.as_ref().map(|taken| taken.addresses());
+    let handed = handed.and_then(|addresses| addresses.first().copied());
     let listen = Listen {
-        http: Some((Ipv4Addr::LOCALHOST, port).into()),
+        http: Some(handed.unwrap_or((Ipv4Addr::LOCALHOST, port).into())),
         ports,
         origins: options.allow_origin.clone(),
         ..Listen::default()
     };
-    let doors = listen.doors(&context.options)?;
+    let mut doors = listen.doors(&context.options)?;
+    let taking = replaced.as_ref().map(TakenOver::try_clone).transpose()?;
+    if let Some(replaced) = replaced {
+        doors = doors.take_over(replaced);
+    }
     life::long(async |stop| {
         let listening = fronted.listen(doors).map_err(taken)?;
         announce(listening.places());
@@ -168,7 +186,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         remember(context, options, &dirs);
         let base = format!("http://{address}");
         let entries = Entries::new(&base, token, context)?;
-        let stays = options.port.is_some() || address.port() == PORT;
+        let stays = options.port.is_some() || handed.is_some() || address.port() == PORT;
         let page = listening.console();
         welcome(
             &base,
@@ -183,8 +201,18 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             Some(client) => entries.write(context, client)?,
             None => {}
         }
+        if let Some(taking) = taking {
+            taking.ready()?;
+        }
         let page = page.filter(|_| options.open);
-        serve_and_show(context, listening, page, options.plain, stop).await?;
+        Box::pin(serve_and_show(
+            context,
+            listening,
+            page,
+            options.plain,
+            stop,
+        ))
+        .await?;
         Ok(Code::Done)
     })?
 }

@@ -32,7 +32,7 @@ pub fn command(word: &str, text: &str) -> Result<(), Failure> {
 }
 
 /// Columns of a word before what is said about it.
-const WORD: usize = 16;
+const WORD: usize = 16; // tidy: a width on a page
 
 fn rows(text: &str) -> Vec<String> {
     match term::stdout().terminal {

@@ -34,7 +34,7 @@ done
 "#;
 
 /// What both pages begin with: requests with answers, and saying what happened.
-const SPEAKS: &str = r"
+const SPEAKS: &str = "
 let number = 0; const open = new Map(); let result = null;
 const send = (message) => parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
 const ask = (method, params) => new Promise((good, bad) => {
@@ -102,7 +102,7 @@ impl Stage {
 
 #[tokio::test]
 async fn a_page_is_shown_and_calls_its_own_tools() {
-    let script = r"
+    let script = "
 async function main() {
   say('result ' + result.content[0].text);
   const again = await ask('tools/call', { name: 'refresh', arguments: { deep: { n: 1 } } });
@@ -136,7 +136,7 @@ async function main() {
 
 #[tokio::test]
 async fn a_rule_asks_about_what_a_page_calls() {
-    let script = r"
+    let script = "
 async function main() {
   await ask('tools/call', { name: 'refresh', arguments: { said: 'by the page' } })
     .then(() => say('went through'), (no) => say('refused: ' + no.message));
@@ -174,7 +174,6 @@ async fn witness() -> (u16, Arc<AtomicUsize>) {
             tokio::spawn(async move {
                 let mut said = [0; 1024];
                 while let Ok(many @ 1..) = stream.read(&mut said).await {
-                    println!("heard: {}", String::from_utf8_lossy(&said[..many]));
                     count.fetch_add(many, Ordering::SeqCst);
                 }
             });

@@ -2,6 +2,7 @@
 
 mod apps;
 mod door;
+mod inspector;
 mod steps;
 mod story;
 mod together;
@@ -207,7 +208,7 @@ async fn a_tool_is_called_by_its_form_and_its_call_is_made_again() {
     page.says("[data-testid=tool]", "echo").await;
     desk.go("#/servers/left/tools/echo").await;
     // What is missing is said, by the gateway's own validator.
-    page.says("main", "\"nonce\" is missing").await;
+    page.says("[data-path='/nonce'] .wrong", "is missing").await;
     page.type_into("[data-path='/nonce'] textarea", "first words")
         .await;
     page.until("return !document.querySelector('main').innerText.includes('is missing')")
@@ -257,8 +258,11 @@ async fn calls_of_clients_are_seen_with_both_sides() {
     client
         .call("left__echo", json!({"nonce": "of a client"}))
         .await;
+    // The handshake is listed as well; the newest call is on top.
+    page.says("[data-testid=call]", "echo").await;
     page.click("[data-testid=call]").await;
     page.wait("[data-testid=call-page]").await;
+    page.wait("[data-edge=to-client]").await;
     desk.picture("console.png").await;
     // The name is the server's own on its side, and that is marked.
     page.says("[data-edge=from-client]", "left__echo").await;

@@ -2,11 +2,10 @@
 //! asks a running gateway. Nothing is left out, and everything is escaped. What deserves
 //! a second look stands last, next to the question: an entry can be as long as its author likes.
 
-use super::{Decision, Prompt, Store, contents::Manifest, replaced};
+use super::{Decision, Prompt, Store, apparent, contents::Manifest, replaced};
 use crate::{
     entry::Entry,
     load::{Configured, Loaded, Standing},
-    target::redacted,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -18,10 +17,20 @@ pub const WARNING: &str = "  warning   ";
 /// What becomes of values that look like secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
-    /// They are shown: on a terminal, of what a repository brings, where they are none.
+    /// They are shown: of what a repository brings, where they are none.
     Shown,
-    /// They are cut.
+    /// What is one by its name or its look is cut; all that decides what would run is shown.
     Hidden,
+}
+
+impl Secrets {
+    /// The entry, or a part of it, as written.
+    pub fn of(self, written: &Value) -> Value {
+        match self {
+            Self::Shown => written.clone(),
+            Self::Hidden => apparent::apparent(written),
+        }
+    }
 }
 
 /// Whether somebody has yet to say yes to it, or has said no.
@@ -57,7 +66,7 @@ impl Lines {
     fn value<'a>(&self, name: &str, value: &'a str) -> Cow<'a, str> {
         match self.secrets {
             Secrets::Shown => Cow::Borrowed(value),
-            Secrets::Hidden => secret::kept_value(name, value),
+            Secrets::Hidden => apparent::value(name, value),
         }
     }
 
@@ -65,7 +74,7 @@ impl Lines {
     fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.secrets {
             Secrets::Shown => Cow::Borrowed(text),
-            Secrets::Hidden => secret::command_text(text),
+            Secrets::Hidden => secret::text(text),
         }
     }
 
@@ -73,7 +82,7 @@ impl Lines {
     fn words(&mut self, words: &[String], label: &str, indent: usize) {
         let words: Vec<Cow<'_, str>> = match self.secrets {
             Secrets::Shown => words.iter().map(Cow::from).collect(),
-            Secrets::Hidden => secret::arguments(words.iter().map(String::as_str)),
+            Secrets::Hidden => apparent::words(words.iter().map(String::as_str)),
         };
         for (i, word) in words.iter().enumerate() {
             let label = if i == 0 { label } else { "" };
@@ -137,11 +146,11 @@ pub fn lines(
     for one in &prompt.manifests {
         shown.manifest(one);
     }
-    let written = match secrets {
-        Secrets::Shown => entry.written.to_string(),
-        Secrets::Hidden => redacted(&entry.written).to_string(),
-    };
-    shown.line("entry", &written);
+    let written = secrets.of(&entry.written);
+    shown.line("entry", &written.to_string());
+    if written != entry.written {
+        shown.warning("what looks like a secret is not shown here");
+    }
     if let Some(own) = replaced(loaded, entry) {
         shown.warning(&format!(
             "it would take the place of your own server {:?} ({}, {}): {}",
@@ -159,10 +168,7 @@ pub fn lines(
             .all
             .push("  changed since you approved it:".to_owned());
         let text = |value: &Option<Value>| {
-            let text = value.as_ref().map(|value| match secrets {
-                Secrets::Shown => value.to_string(),
-                Secrets::Hidden => redacted(value).to_string(),
-            });
+            let text = value.as_ref().map(|value| secrets.of(value).to_string());
             text.unwrap_or_else(|| "nothing".to_owned())
         };
         for difference in differences {

@@ -1,12 +1,9 @@
 //! `approvals`: who is asked what a person has to answer, and who is told that something
 //! waits. For the user and the administrator to say; a repository has no say in it.
 
+use super::section::Section;
 use crate::{fault::Fault, read::Doc};
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, Error},
-};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, de::Error};
 use std::{collections::BTreeMap, fmt};
 
 /// What settings say about questions to a person.
@@ -106,50 +103,15 @@ impl Inbox {
 
     /// Adds what a file says; later files win.
     pub fn read(&mut self, doc: &Doc<'_>) -> Vec<Fault> {
-        let mut faults = doc.unclear(&[], &[HERE]);
-        match doc.value(&[HERE]) {
-            None => return faults,
-            Some((Value::Object(all), _)) => {
-                faults.extend(doc.doubled(&[HERE]));
-                for key in all.keys().filter(|key| !KEYS.contains(&key.as_str())) {
-                    let line = doc.value(&[HERE, key]).map_or(0, |(_, line)| line);
-                    let problem = format!("`{HERE}.{key}` is not known");
-                    let hint = format!("it can have {}", KEYS.join(", "));
-                    faults.push(doc.fault_at(line, problem, Some(hint)));
-                }
-            }
-            Some((other, line)) => {
-                let problem = format!("`{HERE}` must be an object, found {other}");
-                let hint = r#"write {"askAt": "both"}"#.to_owned();
-                faults.push(doc.fault_at(line, problem, Some(hint)));
-                return faults;
-            }
-        }
-        part(doc, "askAt", &mut self.ask_at, &mut faults);
-        part(doc, "askAtOf", &mut self.ask_at_of, &mut faults);
-        part(doc, "notify", &mut self.notify, &mut faults);
-        part(doc, "webhook", &mut self.webhook, &mut faults);
-        faults
-    }
-}
-
-/// Reads one part of the section.
-fn part<T: DeserializeOwned>(
-    doc: &Doc<'_>,
-    key: &str,
-    to: &mut Option<T>,
-    faults: &mut Vec<Fault>,
-) {
-    let Some((value, line)) = doc.value(&[HERE, key]) else {
-        return;
-    };
-    faults.extend(doc.doubled(&[HERE, key]));
-    match serde_json::from_value(value) {
-        Ok(read) => *to = read,
-        Err(error) => {
-            let problem = format!("`{HERE}.{key}`: {error}");
-            let hint = "docs/reference/settings.md says what it can have".to_owned();
-            faults.push(doc.fault_at(line, problem, Some(hint)));
+        let example = r#"{"askAt": "both"}"#;
+        match Section::open(doc, HERE, &KEYS, example) {
+            Err(faults) => faults,
+            Ok(section) => section
+                .part("askAt", &mut self.ask_at)
+                .part("askAtOf", &mut self.ask_at_of)
+                .part("notify", &mut self.notify)
+                .part("webhook", &mut self.webhook)
+                .faults(),
         }
     }
 }

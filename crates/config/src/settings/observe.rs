@@ -1,12 +1,9 @@
 //! `observe`: what is kept of the calls that pass through a gateway. For the user and
 //! the administrator to say; a repository has no say in it.
 
+use super::section::Section;
 use crate::{fault::Fault, read::Doc};
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, Error},
-};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, de::Error};
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
 /// What settings say about watching. One field for each way.
@@ -164,50 +161,15 @@ impl Observe {
 
     /// Adds what a file says; later files win.
     pub fn read(&mut self, doc: &Doc<'_>) -> Vec<Fault> {
-        let mut faults = doc.unclear(&[], &[HERE]);
-        match doc.value(&[HERE]) {
-            None => return faults,
-            Some((Value::Object(all), _)) => {
-                faults.extend(doc.doubled(&[HERE]));
-                for key in all.keys().filter(|key| !KEYS.contains(&key.as_str())) {
-                    let line = doc.value(&[HERE, key]).map_or(0, |(_, line)| line);
-                    let problem = format!("`{HERE}.{key}` is not known");
-                    let hint = format!("it can have {}", KEYS.join(", "));
-                    faults.push(doc.fault_at(line, problem, Some(hint)));
-                }
-            }
-            Some((other, line)) => {
-                let problem = format!("`{HERE}` must be an object, found {other}");
-                let hint = r#"write {"accessLog": {"file": "/path"}}"#.to_owned();
-                faults.push(doc.fault_at(line, problem, Some(hint)));
-                return faults;
-            }
-        }
-        part(doc, "accessLog", &mut self.access_log, &mut faults);
-        part(doc, "audit", &mut self.audit, &mut faults);
-        part(doc, "metrics", &mut self.metrics, &mut faults);
-        part(doc, "traces", &mut self.traces, &mut faults);
-        faults
-    }
-}
-
-/// Reads one part of the section.
-fn part<T: DeserializeOwned>(
-    doc: &Doc<'_>,
-    key: &str,
-    to: &mut Option<T>,
-    faults: &mut Vec<Fault>,
-) {
-    let Some((value, line)) = doc.value(&[HERE, key]) else {
-        return;
-    };
-    faults.extend(doc.doubled(&[HERE, key]));
-    match serde_json::from_value(value) {
-        Ok(read) => *to = read,
-        Err(error) => {
-            let problem = format!("`{HERE}.{key}`: {error}");
-            let hint = "docs/reference/settings.md says what it can have".to_owned();
-            faults.push(doc.fault_at(line, problem, Some(hint)));
+        let example = r#"{"accessLog": {"file": "/path"}}"#;
+        match Section::open(doc, HERE, &KEYS, example) {
+            Err(faults) => faults,
+            Ok(section) => section
+                .part("accessLog", &mut self.access_log)
+                .part("audit", &mut self.audit)
+                .part("metrics", &mut self.metrics)
+                .part("traces", &mut self.traces)
+                .faults(),
         }
     }
 }

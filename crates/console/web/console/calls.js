@@ -29,7 +29,8 @@ export async function show(wanted) {
   filter = wanted;
   lastFilter.value = wanted;
   const mine = ++turn;
-  wantCalls(wanted);
+  // Events are not searched for texts.
+  wantCalls(wanted.includes('"') ? '' : wanted);
   busy.value = true;
   try {
     const list = await get('calls', { filter: wanted, limit: PAGE });
@@ -90,6 +91,8 @@ export function stop() {
 hear((event) => {
   if (event.kind === 'reset' && filter !== null) show(filter);
   if (event.kind !== 'call' || filter === null) return;
+  // Which calls say a text only the gateway knows.
+  if (filter.includes('"')) return again();
   pending.set(event.call.id, event.call);
   if (!asked) {
     asked = true;
@@ -97,6 +100,16 @@ hear((event) => {
     requestAnimationFrame(take);
   }
 });
+
+let waits = null;
+
+/** Reads the list once more, soon: at most once a second. */
+function again() {
+  waits ??= setTimeout(() => {
+    waits = null;
+    if (filter?.includes('"') && !paused.value) show(filter);
+  }, 1000);
+}
 
 /** Where a call is in a list that falls by id, or where it would be. */
 function place(list, id) {

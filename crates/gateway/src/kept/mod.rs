@@ -15,7 +15,11 @@ pub(crate) use stream::{Opened, Recorder, Stored};
 use crate::limits;
 use bytes::Bytes;
 use record::{VERSION, space_of};
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use stream::Behind;
 use switchboard_ledger::{Key, Ledger, LedgerError, Lives, Revision};
 use switchboard_wire::{Message, json};
@@ -34,6 +38,8 @@ pub struct Keeping {
     ledger: Arc<dyn Ledger>,
     lives: Lives,
     behind: Arc<Behind>,
+    /// The process whose place this one takes.
+    before: Arc<OnceLock<String>>,
 }
 
 /// A session that is kept, as the process knows it that has it.
@@ -52,9 +58,9 @@ pub(crate) enum Taken {
     Ours(Box<Record>, Arc<Hold>),
     /// There is none, or none that this client could mean.
     Unknown,
-    /// A process that lives has it.
+    /// A process that lives has it, and does not give it away.
     Elsewhere,
-    /// Somebody else was faster, or nothing can be read just now.
+    /// Somebody else was faster, will give it away soon, or nothing can be read just now.
     NotNow,
 }
 
@@ -66,7 +72,19 @@ impl Keeping {
             ledger,
             lives,
             behind,
+            before: Arc::default(),
         }
+    }
+
+    /// Whose the sessions are that this process has.
+    pub fn life(&self) -> &str {
+        self.lives.own().id()
+    }
+
+    /// This process takes the place of another, which will give its sessions away: they
+    /// are waited for.
+    pub fn follows(&self, life: &str) {
+        let _ = self.before.set(life.to_owned());
     }
 
     /// Whether a principal has as many as it may.
@@ -127,8 +145,15 @@ impl Keeping {
         if record.path != path {
             return Ok(Taken::Unknown);
         }
-        if record.version > VERSION || !self.is_free(&record.owner).await? {
+        if record.version > VERSION {
             return Ok(Taken::Elsewhere);
+        }
+        if !self.is_free(&record.owner).await? {
+            let gives_it_away = self.before.get() == Some(&record.owner);
+            return Ok(match gives_it_away {
+                true => Taken::NotNow,
+                false => Taken::Elsewhere,
+            });
         }
         self.lives.own().id().clone_into(&mut record.owner);
         record.epoch += 1;

@@ -11,10 +11,17 @@ use std::{collections::BTreeMap, sync::Arc};
 use switchboard_ledger::{Keep, Ledger};
 use switchboard_tasks as tasks;
 
-const KEEP: Keep = Keep {
-    items: limits::STREAM_EVENTS as u64 + 2,
-    life: limits::STREAM_KEPT,
-};
+/// How long a stream is kept: for a while after its end, and as long as a session while
+/// it goes on, since a call may be silent for long.
+fn keep(is_over: bool) -> Keep {
+    Keep {
+        items: limits::STREAM_LINES as u64,
+        life: match is_over {
+            true => limits::STREAM_KEPT,
+            false => limits::SESSION_IDLE,
+        },
+    }
+}
 
 /// One thing that is written of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +102,8 @@ impl Recorder {
             return;
         };
         let sealed = self.secret.close(&text);
-        self.behind.add(self.secret.stream(stream), sealed);
+        let is_last = matches!(line, Line::Last { .. });
+        self.behind.add(self.secret.stream(stream), sealed, is_last);
     }
 
     /// What is written of a stream, if anything is.
@@ -128,7 +136,8 @@ pub(super) struct Behind {
 
 #[derive(Default)]
 struct Waiting {
-    streams: BTreeMap<String, Vec<Bytes>>,
+    /// Lines of streams, and whether a stream's last is among them.
+    streams: BTreeMap<String, (Vec<Bytes>, bool)>,
     bytes: usize,
     /// Whether somebody will write it.
     is_due: bool,
@@ -143,13 +152,15 @@ impl Behind {
     }
 
     /// Adds a line, unless too much waits: then it is not kept.
-    fn add(self: &Arc<Self>, stream: String, line: Bytes) {
+    fn add(self: &Arc<Self>, stream: String, line: Bytes, is_last: bool) {
         let mut waiting = self.waiting.lock();
         if waiting.bytes + line.len() > limits::EVENTS_BEHIND {
             return;
         }
         waiting.bytes += line.len();
-        waiting.streams.entry(stream).or_default().push(line);
+        let (lines, is_over) = waiting.streams.entry(stream).or_default();
+        lines.push(line);
+        *is_over |= is_last;
         if !std::mem::replace(&mut waiting.is_due, true) {
             let behind = self.clone();
             tasks::spawn(tasks::Kind::Background, async move {
@@ -167,8 +178,8 @@ impl Behind {
             let mut waiting = self.waiting.lock();
             waiting.bytes = 0;
             waiting.is_due = false;
-            for (stream, lines) in std::mem::take(&mut waiting.streams) {
-                writing.push(self.ledger.append(&stream, lines, KEEP));
+            for (stream, (lines, is_over)) in std::mem::take(&mut waiting.streams) {
+                writing.push(self.ledger.append(&stream, lines, keep(is_over)));
             }
         }
         for one in writing {

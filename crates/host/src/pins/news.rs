@@ -79,6 +79,13 @@ impl Change {
         }
     }
 
+    /// What it was and what it is, each as it is written, escaped; nothing where it was not
+    /// there, or is too large to be kept.
+    pub fn texts(&self) -> (Option<String>, Option<String>) {
+        let text = |version: &Version| version.definition.as_deref().map(visible::lines);
+        (self.before.as_ref().and_then(text), text(&self.now))
+    }
+
     /// What a yes to it is a yes to.
     pub fn digest(&self) -> String {
         let before = self.before.as_ref().map_or("", |before| &before.hash);

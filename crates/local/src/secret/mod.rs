@@ -27,7 +27,7 @@ pub use address::address;
 pub use argument::arguments;
 pub use known::{known_count, remember, remember_arguments, remember_value};
 pub use name::is_name;
-pub use text::{command_text, text};
+pub use text::{command_text, contents, text};
 pub use value::is_value;
 
 use std::borrow::Cow;

@@ -410,3 +410,40 @@ fn what_is_known_to_be_one_is_hidden_wherever_it_is_said() {
         "no such key [redacted], [redacted], [redacted] or [redacted] in production"
     );
 }
+
+/// Long texts take no longer than it takes to read them a few times: each of these
+/// once took seconds, or would have taken days.
+#[test]
+fn what_is_long_is_read_quickly() {
+    let token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+    let fill = |piece: &str| piece.repeat((1 << 18) / piece.len());
+    for piece in [
+        "x",
+        "iVBORw0KGgo",
+        "${",
+        "${ ",
+        "aeyJ",
+        "/eyJ",
+        "\"",
+        "'a ",
+        "=",
+        "A=b",
+        "&a=b",
+        "ä",
+        "-",
+    ] {
+        let long = fill(piece);
+        let with = format!("{long} {token} {long}");
+        let shown = text(&with);
+        assert!(!shown.contains(token), "{piece}");
+    }
+    let filler = fill("Zm9vYmFy");
+    let inside = format!("{filler}/{token}/{filler}");
+    assert!(!contents(&inside).contains(token) && !text(&inside).contains(token));
+    let form = format!("{}&password=wanderlust", fill("a=bcdefgh"));
+    assert!(!text(&form).contains("wanderlust"));
+    // Of a picture nothing is taken for a secret.
+    let picture = "iVBORw0KGgo/eyJh+AKIb".repeat(10_000);
+    assert_eq!(contents(&picture), picture);
+    assert_eq!(text(&picture), picture);
+}

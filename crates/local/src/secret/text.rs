@@ -6,6 +6,7 @@ use super::{
     argument::{self, Next},
     known, name, references, value,
 };
+use crate::limits;
 use std::borrow::Cow;
 
 /// A text for people without what looks like a secret. In a sentence a word
@@ -21,6 +22,49 @@ pub fn text(text: &str) -> Cow<'_, str> {
 /// telling name is enough.
 pub fn command_text(text: &str) -> Cow<'_, str> {
     scan(text, true)
+}
+
+/// A text of which most is no text, such as a picture: without secrets that are known, and
+/// without what begins as well-known secrets do.
+pub fn contents(text: &str) -> Cow<'_, str> {
+    match known::without(text) {
+        Cow::Borrowed(text) => long_word(text, false),
+        Cow::Owned(text) => Cow::Owned(long_word(&text, false).into_owned()),
+    }
+}
+
+/// What goes on for longer without a gap than any secret does: a picture, a file, a form.
+/// What begins as secrets do is found in it, and what is a pair of a form is looked at by
+/// itself.
+fn long_word(word: &str, sure: bool) -> Cow<'_, str> {
+    if word.contains("-----BEGIN") {
+        return Cow::Borrowed(HIDDEN);
+    }
+    let mut shown = String::new();
+    for pair in word.split_inclusive('&') {
+        if pair.len() < word.len() && pair.len() <= limits::LONGEST_SECRET {
+            let (bare, mark) = match pair.strip_suffix('&') {
+                Some(bare) => (bare, "&"),
+                None => (pair, ""),
+            };
+            shown.push_str(&argument::single(bare, sure));
+            shown.push_str(mark);
+            continue;
+        }
+        let mut from = 0;
+        for found in value::sure(pair) {
+            // So few letters stand in every picture.
+            let is_token =
+                !pair[found.clone()].starts_with("eyJ") || pair[found.clone()].contains('.');
+            if is_token {
+                shown.push_str(&pair[from..found.start]);
+                shown.push_str(HIDDEN);
+                from = found.end;
+            }
+        }
+        shown.push_str(&pair[from..]);
+    }
+    same_or(word, shown)
 }
 
 /// Hides what is written as the value of a variable that is not set
@@ -77,6 +121,7 @@ fn scan(text: &str, sure: bool) -> Cow<'_, str> {
         };
         shown.push_str(quote);
         shown.push_str(&match was {
+            _ if bare && unit.len() > limits::LONGEST_SECRET => long_word(unit, sure),
             _ if is_mark || goes_on => Cow::Borrowed(unit),
             Next::Any | Next::Named if !sure && bare && value::is_plain(unit) => {
                 Cow::Borrowed(unit)
@@ -109,7 +154,7 @@ fn unit(text: &str) -> (&str, &str, &str) {
     while let Some(c) = text[at..].chars().next() {
         let before = text[..at].chars().next_back();
         if text[at..].starts_with("${")
-            && let Some(length) = text[at..].find('}')
+            && let Some(length) = closing(&text[at..])
         {
             at += length + 1;
         } else if is_gap(c) {
@@ -124,6 +169,11 @@ fn unit(text: &str) -> (&str, &str, &str) {
         }
     }
     ("", &text[..at], &text[at..])
+}
+
+/// Where a reference to a variable ends, which is not far from where it begins.
+fn closing(text: &str) -> Option<usize> {
+    text[..text.floor_char_boundary(limits::LONGEST_REFERENCE)].find('}')
 }
 
 /// What is between words.

@@ -1,5 +1,7 @@
 //! What a secret looks like, whatever it is called.
 
+use std::ops::Range;
+
 /// How well-known secrets begin; nothing else begins so.
 const SURE: &[&str] = &[
     "ghp_",
@@ -225,6 +227,10 @@ pub(super) fn is_scheme(word: &str) -> bool {
 /// Whether this is a word as people write them: no digit, one way of writing.
 pub(super) fn is_plain(word: &str) -> bool {
     let letters = word.trim_matches(|c: char| !c.is_alphanumeric());
+    // No letter has more than four bytes.
+    if letters.len() >= 24 * 4 {
+        return false;
+    }
     let mut inner = letters.chars().skip(1);
     let same = inner.clone().all(|c| !c.is_uppercase()) || inner.all(|c| !c.is_lowercase());
     letters.chars().count() < 24
@@ -242,33 +248,60 @@ pub(super) fn is_placeholder(word: &str) -> bool {
 }
 
 fn begins_like_one(word: &str) -> bool {
-    let starts = |at: usize| at == 0 || !word.as_bytes()[at - 1].is_ascii_alphanumeric();
-    let follows = |at: usize| {
-        let rest = &word[at..];
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'));
-        &rest[..end.unwrap_or(rest.len())]
-    };
-    let sure = SURE.iter().any(|start| {
-        word.match_indices(start).any(|(at, _)| {
-            let more = follows(at + start.len());
-            // Four capitals are easily part of a word.
-            let enough = if start.len() == 4 && start.chars().all(|c| c.is_ascii_uppercase()) {
-                8
-            } else {
-                4
-            };
-            starts(at) && more.len() >= enough
-        })
-    });
-    let maybe = MAYBE.iter().any(|start| {
-        word.strip_prefix(start).is_some_and(|_| {
-            let more = follows(start.len());
+    if sure(word).next().is_some() {
+        return true;
+    }
+    MAYBE.iter().any(|start| {
+        word.strip_prefix(start).is_some_and(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii() || !goes_on(c as u8));
+            let more = &rest[..end.unwrap_or(rest.len())];
             let odd = |c: char| c.is_ascii_digit() || c.is_ascii_uppercase();
             let long = more.len() >= 24 && !more.contains(['_', '-']);
             more.len() >= 8 && (more.contains(odd) || long)
         })
-    });
-    sure || maybe
+    })
+}
+
+/// Whether this is a sign of a secret that has begun.
+fn goes_on(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+/// Where well-known secrets stand in a text, by how they begin. Looks at every byte once,
+/// and at the beginnings of words a little longer.
+pub(super) fn sure(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < bytes.len() {
+            let begin = at;
+            at += 1;
+            let begins = begin == 0 || !bytes[begin - 1].is_ascii_alphanumeric();
+            if !begins || !bytes[begin].is_ascii_alphabetic() {
+                continue;
+            }
+            let rest = &bytes[begin..];
+            let follows = |from: usize| {
+                let more = rest[from..].iter().take_while(|byte| goes_on(**byte));
+                more.count()
+            };
+            let is_one = SURE.iter().any(|start| {
+                // Four capitals are easily part of a word.
+                let capitals = start.len() == 4 && start.bytes().all(|b| b.is_ascii_uppercase());
+                let enough = if capitals { 8 } else { 4 };
+                let more = |from: usize| {
+                    let more = rest[from..].iter().take(enough);
+                    more.take_while(|byte| goes_on(**byte)).count() == enough
+                };
+                rest.starts_with(start.as_bytes()) && more(start.len())
+            });
+            if is_one {
+                at = begin + follows(0);
+                return Some(begin..at);
+            }
+        }
+        None
+    })
 }
 
 fn is_uuid(word: &str) -> bool {

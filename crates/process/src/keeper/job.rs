@@ -59,6 +59,10 @@ pub(super) fn stop(guard: Pid, told: bool) {
         }
         let until = Instant::now() + limits::STOPS_WITHIN;
         while !is_stopped(worker.pid) && Instant::now() < until {
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the keeper has this thread alone"
+            )]
             thread::sleep(limits::STOPPED_LOOK);
         }
     }

@@ -110,12 +110,16 @@ pub(crate) fn mark(id: ProcessId, tag: &Tag) -> Mark {
 /// Whether it started within the last second. One that has shown nothing for
 /// longer has nothing to show.
 fn is_young(id: ProcessId) -> bool {
-    let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
-    let seconds = uptime
-        .split('.')
-        .next()
-        .and_then(|text| text.parse::<u64>().ok());
-    seconds.is_none_or(|seconds| seconds <= id.started / TICKS_PER_SECOND + 1)
+    age(id.started).is_none_or(|age| age.as_secs() <= 1)
+}
+
+/// How long ago that was, in the unit of start times.
+pub(super) fn age(started: u64) -> Option<Duration> {
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let seconds: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+    let started = Duration::from_millis(started * 1000 / TICKS_PER_SECOND);
+    let uptime = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(uptime.saturating_sub(started))
 }
 
 /// Whether orphans below us become our children.

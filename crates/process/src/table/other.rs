@@ -1,7 +1,7 @@
 //! Systems that do not show their processes as files: only groups are known
 //! there.
 
-use std::io;
+use std::{io, time::Duration};
 
 use rustix::process::Signal;
 
@@ -18,6 +18,11 @@ pub(super) fn entry(_pid: i32) -> Option<Entry> {
 
 /// What is used is not shown here.
 pub(crate) fn usage(_pid: i32, _with_ended: bool) -> Option<Usage> {
+    None
+}
+
+/// Nor is that.
+pub(super) fn age(_started: u64) -> Option<Duration> {
     None
 }
 

@@ -29,7 +29,7 @@ use crate::limits;
 use parking_lot::Mutex;
 use ring::Ring;
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     fmt,
     path::PathBuf,
     sync::{Arc, Weak},
@@ -194,6 +194,15 @@ impl Tap {
     /// A call repeats another.
     pub fn repeats(&self, number: u64, other: u64) {
         self.list.repeats(number, other);
+    }
+
+    /// How many calls of each principal have not ended yet.
+    pub fn running(&self) -> HashMap<Arc<str>, usize> {
+        let mut running = HashMap::new();
+        for entry in self.list.all().filter(list::Entry::is_running) {
+            *running.entry(entry.principal).or_default() += 1;
+        }
+        running
     }
 
     /// How many calls had to give way to newer ones.

@@ -105,6 +105,7 @@ fn took(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Vec<Eff
             model.questions.retain(|question| question.status == "open");
             model.settle(View::Inbox);
         }
+        Ask::Question(_) => changes::question_changed(model, read(value)?),
         Ask::Tokens | Ask::Revoke(_) => {
             model.tokens = read::<Tokens>(value)?.tokens;
             model.settle(View::Clients);

@@ -1,6 +1,6 @@
 //! What the gateway says that has changed.
 
-use super::{acts, forms, pages, read_all, read_calls};
+use super::{acts, forms, pages, questions, read_all, read_calls};
 use crate::{
     ask::Ask,
     limits,
@@ -38,13 +38,16 @@ pub(super) fn changed(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::Call { call } => call_changed(model, *call),
         Event::Question { question, waiting } => {
             model.state.waiting = waiting;
+            let whole = questions::whole(&question);
             question_changed(model, *question);
-            Vec::new()
+            whole
         }
         Event::Tap { tap } => {
             model.state.tap = tap;
             Vec::new()
         }
+        // Nobody subscribes here.
+        Event::Updated { .. } => Vec::new(),
         Event::Settings => vec![Effect::Ask(Ask::State), Effect::Ask(Ask::Tools)],
         Event::Reset => read_all(model),
     }
@@ -77,6 +80,10 @@ pub(super) fn server_changed(model: &mut Model, server: Server) -> Vec<Effect> {
         model.pages.pop();
         model.tell(format!("signed in to {name}"));
         effects.extend(acts::connect(model, &name));
+        // What it offers is worth knowing at once, and shows whether it is usable.
+        let server = model.server(&name);
+        let unlisted = server.filter(|it| it.state.word == "connected" && it.tools.is_none());
+        effects.extend(unlisted.map(|it| Effect::Ask(Ask::Listed(acts::segment(it), "tools"))));
     }
     if on_page(model, &name) {
         effects.extend(pages::read(model));

@@ -290,7 +290,7 @@ fn approve_key(model: &mut Model, key: Key) -> Vec<Effect> {
     };
     let act = Act {
         digest: detail.approval_digest.clone(),
-        pasted: None,
+        ..Act::default()
     };
     let segment = page.segment.clone();
     model.pages.pop();
@@ -315,8 +315,8 @@ pub(super) fn sign_in_key(model: &mut Model, key: Key) -> Vec<Effect> {
         }
         Key::Enter => {
             let act = Act {
-                digest: None,
                 pasted: Some(page.pasted.text()),
+                ..Act::default()
             };
             let segment = page.segment.clone();
             model.tell("signing in …");

@@ -46,9 +46,8 @@ pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
             match what {
                 Asked::Command => command(model, text.trim()),
                 Asked::Filter => filter(model, &text),
-                Asked::Token if text.trim().is_empty() => Vec::new(),
+                Asked::Token | Asked::File if text.trim().is_empty() => Vec::new(),
                 Asked::Token => vec![Effect::Ask(Ask::MakeToken(text.trim().to_owned()))],
-                Asked::File if text.trim().is_empty() => Vec::new(),
                 Asked::File => vec![save(model, text.trim())],
             }
         }

@@ -13,9 +13,12 @@ pub(super) fn key(model: &mut Model, id: &str, key: Key) -> Vec<Effect> {
     let on_page = !model.pages.is_empty();
     match key {
         Key::Enter if !on_page => {
+            let whole = whole(&question);
             open(model, Page::Question(question.id));
-            return Vec::new();
+            return whole;
         }
+        // Nobody has seen all of it yet.
+        _ if on_page && question.partial => return whole(&question),
         Key::Enter if question.status == "open" && takes_form(&question) => {
             return forms::for_question(model, &question);
         }
@@ -38,8 +41,9 @@ pub(super) fn key(model: &mut Model, id: &str, key: Key) -> Vec<Effect> {
     }
     // What nobody has read is not said yes to: the page with all of it comes first.
     if !on_page && wants_reading(&question) {
+        let whole = whole(&question);
         open(model, Page::Question(question.id));
-        return Vec::new();
+        return whole;
     }
     if action == "accept" && takes_form(&question) {
         return forms::for_question(model, &question);
@@ -60,10 +64,18 @@ fn takes_form(question: &Question) -> bool {
 
 /// Whether there is more to it than its line says.
 fn wants_reading(question: &Question) -> bool {
-    matches!(
-        question.kind,
-        Kind::Approval | Kind::Changed | Kind::Proposal | Kind::Page | Kind::SignIn
-    )
+    question.partial
+        || matches!(
+            question.kind,
+            Kind::Approval | Kind::Changed | Kind::Proposal | Kind::Page | Kind::SignIn
+        )
+}
+
+/// Asks for all of a question that something was left out of.
+pub(super) fn whole(question: &Question) -> Vec<Effect> {
+    let wanted = question.partial && question.status == "open";
+    let ask = wanted.then(|| Effect::Ask(Ask::Question(question.id.clone())));
+    ask.into_iter().collect()
 }
 
 /// The answer that a key stands for, if the question takes it.

@@ -5,6 +5,7 @@ use super::{
     tables,
 };
 use crate::{
+    limits,
     model::Model,
     page::{CallPage, Outcome, RunPage},
     text,
@@ -13,22 +14,24 @@ use crate::{
 use serde_json::Value;
 use switchboard_api::calls::{Crossed, Made};
 
-/// A value as lines.
-pub(super) fn tree(value: &Value) -> Vec<Line> {
-    tree::lines(value).into_iter().map(branch).collect()
+/// A value as lines; what is too long for one goes on below itself.
+pub(super) fn tree(value: &Value, width: usize) -> Vec<Line> {
+    let branches = tree::lines(value).into_iter();
+    let lines = branches.flat_map(|it| branch(it, width));
+    lines.take(limits::TEXT_LINES).collect()
 }
 
-fn branch(branch: Branch) -> Line {
-    let line = Line::of(
-        format!(" {}", "  ".repeat(branch.depth.min(40))),
-        Look::Plain,
-    );
-    match branch.key {
-        Some(key) => line
-            .and(format!("{key}: "), Look::Dim)
-            .and(branch.text, Look::Plain),
-        None => line.and(branch.text, Look::Plain),
-    }
+fn branch(branch: Branch, width: usize) -> Vec<Line> {
+    let indent = format!(" {}", "  ".repeat(branch.depth.min(40)));
+    let key = branch.key.map(|key| format!("{key}: ")).unwrap_or_default();
+    // A key that takes all the room leaves some to its value.
+    let before = (indent.len() + text::columns(&key)).min(width / 2);
+    let mut rows = text::wrapped(&branch.text, width.saturating_sub(before).max(8)).into_iter();
+    let first = Line::of(indent, Look::Plain)
+        .and(key, Look::Dim)
+        .and(rows.next().unwrap_or_default(), Look::Plain);
+    let below = rows.map(|row| Line::of(format!("{:before$}{row}", ""), Look::Plain));
+    std::iter::once(first).chain(below).collect()
 }
 
 fn raw(value: &Value, width: usize) -> Vec<Line> {
@@ -101,7 +104,7 @@ fn result(made: &Made, is_raw: bool, width: usize) -> Vec<Line> {
         lines.extend(if is_raw {
             raw(error, width)
         } else {
-            tree(error)
+            tree(error, width)
         });
     }
     let Some(value) = &made.result else {
@@ -132,10 +135,10 @@ fn result(made: &Made, is_raw: bool, width: usize) -> Vec<Line> {
             }
             if let Some(structured) = value.get("structuredContent") {
                 lines.push(Line::empty());
-                lines.extend(tree(structured));
+                lines.extend(tree(structured, width));
             }
         }
-        _ => lines.extend(tree(value)),
+        _ => lines.extend(tree(value, width)),
     }
     lines
 }
@@ -217,7 +220,7 @@ fn crossed(message: &Crossed, is_raw: bool, width: usize) -> Vec<Line> {
     match &message.text {
         None => lines.push(Line::of(" (not kept)", Look::Dim)),
         Some(text) => match serde_json::from_str(text) {
-            Ok(value) if !is_raw => lines.extend(tree(&value)),
+            Ok(value) if !is_raw => lines.extend(tree(&value, width)),
             _ => {
                 let text = text::wrapped(text, width).into_iter();
                 lines.extend(text.map(|line| Line::of(format!(" {line}"), Look::Plain)));

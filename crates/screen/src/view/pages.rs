@@ -46,7 +46,7 @@ pub(super) fn draw(model: &Model, page: &Page, canvas: &mut Canvas<'_>) -> Curso
 fn title(model: &Model, page: &Page) -> Line {
     let view = Line::of(format!(" {} › ", model.view.name()), Look::Dim);
     let text = match &page.kind {
-        Kind::Server(server) => return server_page::title(view, server),
+        Kind::Server(server) => return server_page::title(view, server, usize::from(model.size.0)),
         Kind::Form(form) => form.title.clone(),
         Kind::Run(run) => return call_page::run_title(view, run),
         Kind::Call(call) => format!("call {}", call.call),
@@ -302,7 +302,7 @@ fn about_question(model: &Model, question: &Question, width: usize) -> Vec<Line>
     }
     if let Some(about) = &question.about {
         lines.push(Line::empty());
-        lines.extend(call_page::tree(about));
+        lines.extend(call_page::tree(about, width));
     }
     lines.push(Line::empty());
     let mut answers = Line::empty();

@@ -13,11 +13,22 @@ use crate::{
 use serde_json::Value;
 use switchboard_api::servers::Detail;
 
-/// Its name, and its tabs.
-pub(super) fn title(before: Line, page: &ServerPage) -> Line {
+/// Its name, cut where the tabs would be pushed out of sight, and the tabs. Where there is
+/// no room for all of them the open one is there.
+pub(super) fn title(before: Line, page: &ServerPage, width: usize) -> Line {
+    let all: usize = Tab::ALL.iter().map(|tab| tab.name().len() + 1).sum();
+    let room = width.saturating_sub(before.columns() + all + 4);
     let mut line = before
-        .and(page.name.clone(), Look::Bold)
+        .and(text::cut(&page.name, room.max(8)), Look::Bold)
         .and(" ", Look::Plain);
+    if width < all {
+        let (at, of) = (
+            Tab::ALL.iter().position(|tab| *tab == page.tab),
+            Tab::ALL.len(),
+        );
+        let text = format!(" [{}] {} of {of}", page.tab.name(), at.unwrap_or(0) + 1);
+        return line.and(text, Look::Key);
+    }
     for tab in Tab::ALL {
         let look = if tab == page.tab {
             Look::Key
@@ -188,7 +199,7 @@ fn told(model: &Model, detail: &Detail, width: usize) -> Vec<Line> {
         if let Some(value) = value {
             lines.push(Line::empty());
             lines.push(Line::of(format!(" {what}"), Look::Dim));
-            lines.extend(call_page::tree(value));
+            lines.extend(call_page::tree(value, width));
         }
     }
     lines

@@ -99,7 +99,7 @@ fn text(page: &Value) -> Result<String, No> {
     let kind: String = kind.split_whitespace().collect();
     if !kind.eq_ignore_ascii_case(UI_PAGE_KIND) {
         let no = No::conflict("the server's page is none of an app");
-        return Err(no.hint(format!("its type must be {}", UI_PAGE_KIND)));
+        return Err(no.hint(format!("its type must be {UI_PAGE_KIND}")));
     }
     let text = match (&page["text"], &page["blob"]) {
         (Value::String(text), _) => text.clone(),

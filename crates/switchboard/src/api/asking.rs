@@ -64,6 +64,14 @@ impl Who {
         self.role >= Role::Viewer || *self.principal == *principal
     }
 
+    /// Who has a place or a turn of their own: a session of a code, or a principal.
+    pub(crate) fn holder(&self) -> Arc<str> {
+        match &self.session {
+            Some(session) => session.id.clone(),
+            None => self.principal.clone(),
+        }
+    }
+
     /// What they are called in a record.
     pub(crate) fn recorded(&self) -> String {
         match &self.session {
@@ -90,6 +98,11 @@ impl Ask {
             query,
             body,
         }
+    }
+
+    /// Whether whoever asks may do this for this principal: what the table says.
+    pub(crate) fn may_for(&self, principal: &str) -> bool {
+        self.who.role >= self.route.others || *self.who.principal == *principal
     }
 
     /// What stands for the first `{…}`.

@@ -4,30 +4,39 @@ mod export;
 mod follow;
 mod make;
 mod replay;
+mod search;
 
 pub(super) use follow::follow;
+pub(super) use search::Searches;
 
 /// Somebody of this principal, as lists are seen.
-pub(super) fn client(principal: &str) -> switchboard_host::Client {
+pub(super) fn client(principal: &str) -> Client {
     make::client(principal, None)
+}
+
+/// Somebody who hears of what no call of theirs is about.
+pub(super) fn listening(who: &Who, ear: Arc<dyn ClientSink>) -> Client {
+    make::client_with(make::caller(who), None, ear)
 }
 
 use super::{
     Api,
     answer::{Answer, No, Reply},
-    asking::Ask,
+    asking::{Ask, Who},
     feed::Wanted,
 };
 use crate::{limits, watching::Tapping};
 use std::{collections::HashMap, sync::Arc};
 use switchboard_api::{
     calls::{Call, Made, Page},
-    events::Event,
     filter::Filter,
     insight::{SetTap, TapState},
     sessions::Role,
 };
-use switchboard_host::catalog::{List, Merged};
+use switchboard_host::{
+    Client, ClientSink,
+    catalog::{List, Merged},
+};
 use switchboard_record::{
     audit::Record,
     tap::{GATEWAY, Secrets},
@@ -58,7 +67,7 @@ pub(super) async fn read_page(
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     let tapping = tapping(api)?;
     match (ask.route.verb, ask.route.path) {
-        ("GET", "calls") => page(api, tapping, ask),
+        ("GET", "calls") => page(api, tapping, ask).await,
         ("GET", "calls/{id}") => {
             looks(tapping, ask);
             detail(api, tapping, ask, Secrets::Cut)
@@ -69,7 +78,7 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("DELETE", "calls/{id}") => give_up(tapping, ask),
         ("GET", "tap") => Reply::json(&state(api)),
         ("POST", "tap") => set_tap(api, tapping, ask),
-        ("GET", "export") => export::answer(api, tapping, ask),
+        ("GET", "export") => export::answer(api, tapping, ask).await,
         _ => Err(No::unavailable("this gateway has no such thing")),
     }
 }
@@ -82,9 +91,12 @@ fn tapping(api: &Api) -> Result<&Tapping, No> {
 /// Whether messages are kept.
 pub(super) fn state(api: &Api) -> TapState {
     let tapping = api.watching.tap();
-    tapping
-        .map(|tapping| tapping.tap.state())
-        .unwrap_or_default()
+    let state = tapping.map(|tapping| tapping.tap.state());
+    let folder = api.watching.cassettes();
+    TapState {
+        record: folder.map(|folder| folder.display().to_string()),
+        ..state.unwrap_or_default()
+    }
 }
 
 /// Somebody looks at calls: their messages are kept for a while. A client's own token
@@ -104,49 +116,56 @@ fn read_filter(text: &str) -> Result<Filter, No> {
     })
 }
 
-/// What a filter lets through.
-pub(super) fn wanted(api: &Arc<Api>, filter: &str) -> Result<Wanted, No> {
+/// Which calls a listener wants. What stands in messages is not looked for here: each
+/// event would have them all searched.
+pub(super) fn wanted(filter: &str) -> Result<Wanted, No> {
     let filter = read_filter(filter)?;
-    let tap = tapping(api)?.tap.clone();
-    Ok(Box::new(move |event| match event {
-        Event::Call { call } => filter.matches(call, &mut |text| tap.says(call.id, text)),
-        _ => true,
-    }))
+    if filter.needs_messages() {
+        let text = "the filter: events are not searched for a text in quotes";
+        let hint =
+            "listen without it, and ask for the calls that match: GET calls?filter=…&only=ID";
+        return Err(No::invalid(text).field("/filter").hint(hint));
+    }
+    Ok(Box::new(move |call| filter.matches(call, &mut |_| false)))
 }
 
 /// `GET calls`.
-fn page(api: &Api, tapping: &Tapping, ask: &Ask) -> Answer {
+async fn page(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answer {
     let filter = read_filter(&ask.word("filter").unwrap_or_default())?;
     let before = ask.number("before")?.unwrap_or(u64::MAX);
+    let only = ask.number("only")?;
     let most = ask
         .number("limit")?
         .unwrap_or(limits::API_CALLS_PAGE as u64);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let most = most.clamp(1, limits::API_CALLS_MOST);
     looks(tapping, ask);
-    let tap = &tapping.tap;
     let mut page = Page {
-        dropped: tap.dropped(),
+        dropped: tapping.tap.dropped(),
         ..Page::default()
     };
     let repeatable = Repeatable::known(api);
-    for mut call in tap.calls().filter(|call| ask.who.may_see(&call.principal)) {
-        page.total += 1;
-        if !filter.matches(&call, &mut |text| tap.says(call.id, text)) {
-            continue;
+    let look = move |looking: &search::Looking| {
+        for (mut call, is_wanted) in looking.calls(only) {
+            page.total += 1;
+            if !is_wanted {
+                continue;
+            }
+            page.matching += 1;
+            if call.id >= before {
+                continue;
+            }
+            if page.calls.len() < most {
+                repeatable.mark(&mut call);
+                page.calls.push(call);
+            } else {
+                page.more = true;
+            }
         }
-        page.matching += 1;
-        if call.id >= before {
-            continue;
-        }
-        if page.calls.len() < most {
-            repeatable.mark(&mut call);
-            page.calls.push(call);
-        } else {
-            page.more = true;
-        }
-    }
-    Reply::json(&page)
+        page
+    };
+    let page = search::look(&api.searches, &tapping.tap, filter, ask, look);
+    Reply::json(&page.await?)
 }
 
 /// The number in a path, if it is that of a call which whoever asks may see. Another's is

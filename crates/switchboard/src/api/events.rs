@@ -16,16 +16,11 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     let sees_all = ask.who.role >= Role::Viewer;
     let topics = topics(ask, sees_all)?;
     let wanted = match ask.word("filter") {
-        Some(filter) => Some(calls::wanted(api, &filter)?),
+        Some(filter) => Some(calls::wanted(&filter)?),
         None => None,
     };
     let since = ask.number("since")?;
-    // One place for each who came in by itself: a session of a code, or a principal.
-    let holder = match &ask.who.session {
-        Some(session) => session.id.clone(),
-        None => ask.who.principal.clone(),
-    };
-    let place = api.streams.take(&holder, true);
+    let place = api.streams.take(&ask.who.holder(), true);
     let place = place.map_err(|full| No::too_many(full.to_string()))?;
     let wish = Wish {
         topics,
@@ -47,7 +42,7 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     // Something at once, so that whoever listens knows that it does.
     let hello = stream::once(async { bytes::Bytes::from_static(b": listening\n\n") });
     let held = (place, is_there);
-    let events = stream::unfold((listener, held), async |(listener, held)| {
+    let events = stream::unfold((listener, held), async |(mut listener, held)| {
         let next = listener.next().await?;
         Some((next, (listener, held)))
     });

@@ -81,8 +81,12 @@ pub(crate) struct Api {
     pub(crate) out: Out,
     /// Places for event streams.
     streams: Arc<Quota>,
+    /// Resources whose changes are told.
+    watched: servers::Watched,
     /// Pages of servers that a frame has yet to fetch.
     pub(crate) frames: Arc<Frames>,
+    /// Who looks into messages.
+    searches: calls::Searches,
     /// Where it listens, once it does.
     address: OnceLock<SocketAddr>,
     /// Which process this is.
@@ -137,6 +141,7 @@ impl Api {
             members,
             reload,
             may,
+            watched: servers::Watched::default(),
             frames: Arc::default(),
             feed: Arc::default(),
             sessions: Arc::default(),
@@ -145,11 +150,13 @@ impl Api {
             standing: questions::Standing::default(),
             out: Out::default(),
             streams: Quota::new("event streams", crate::limits::API_STREAMS),
+            searches: calls::Searches::default(),
             address: OnceLock::new(),
             instance: switchboard_local::random::id().unwrap_or_default(),
             since: now(),
         });
         questions::follow(&api);
+        proposals::recall(&api);
         api
     }
 

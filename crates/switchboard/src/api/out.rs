@@ -181,6 +181,9 @@ async fn taken(api: &Arc<Api>, asked: &Asked) -> Result<Reply, No> {
     let id = api.out.tickets.find(ticket).ok_or_else(gone)?;
     let answer: Answer = serde_json::from_slice(&asked.body)
         .map_err(|fault| No::invalid(format!("the body is no answer: {fault}")))?;
+    if answer.lasts() {
+        api.may.be_edited()?;
+    }
     let question = questions::open_at_desk(api, &id).ok_or_else(gone)?;
     let taken = questions::take(api, &question, &answer, "webhook").await?;
     api.out.tickets.used(ticket);

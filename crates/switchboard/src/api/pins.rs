@@ -63,12 +63,16 @@ fn digest(server: &Server, news: &News) -> String {
 }
 
 fn shown(server: &Server, news: &News) -> Pins {
-    let change = |change: &pins::Change| Change {
-        of: change.called(),
-        path: String::new(),
-        before: None,
-        after: Some(change.diff()),
-        warnings: vec![change.summary()],
+    let change = |change: &pins::Change| {
+        let (before, after) = change.texts();
+        Change {
+            of: change.called(),
+            path: String::new(),
+            // What cannot be shown is said, and is not as if it were not there.
+            after: after.or_else(|| Some(change.diff())),
+            before,
+            warnings: vec![change.summary()],
+        }
     };
     Pins {
         server: server.name().to_string(),

@@ -2,6 +2,7 @@
 //! before anybody can use them (`standing.rs`).
 
 mod given;
+mod short;
 mod shown;
 mod standing;
 
@@ -30,6 +31,7 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.part()) {
         ("GET", "") => Reply::json(&list(api, ask).await),
         ("GET", id) => Reply::json(&one(api, ask, id).await?),
+        ("POST", id) if ask.route.path.ends_with("/reveal") => reveal(api, ask, id),
         (_, id) => {
             let said: Said = ask.body()?;
             let taken = match desk_question(api, ask, id) {
@@ -49,6 +51,13 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
 pub(super) fn waiting(api: &Api) -> usize {
     let desk = api.host.desk().questions(false).len();
     desk + api.standing.waiting() + proposals::waiting(api)
+}
+
+/// How many of this principal's own wait.
+fn waiting_of(api: &Api, principal: &str) -> usize {
+    let desk = api.host.desk().questions(false).into_iter();
+    let own = desk.filter(|question| *question.principal == *principal);
+    own.count()
 }
 
 /// Whether this is an entry that somebody wants to add; who may not know of it is told
@@ -75,7 +84,10 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Questions {
     });
     let waiting = questions.iter();
     let waiting = waiting.filter(|question| question.status == "open").count();
-    Questions { questions, waiting }
+    Questions {
+        questions: short::within(questions, limits::API_QUESTIONS_BYTES),
+        waiting,
+    }
 }
 
 /// A question of a call, if whoever asks may know of it.
@@ -99,6 +111,18 @@ async fn one(api: &Arc<Api>, ask: &Ask, id: &str) -> Result<Question, No> {
     found.ok_or_else(unknown)
 }
 
+/// One question with what looks like a secret in it: the second act, which is put on record.
+fn reveal(api: &Api, ask: &Ask, id: &str) -> Answer {
+    let question = match api.host.desk().find(id) {
+        Some(found) => shown::whole(&found),
+        None => proposals::whole(api, id).ok_or_else(unknown)?,
+    };
+    let record = Record::new("reveal").plain("question", id);
+    let record = record.with("principal", question.principal.clone());
+    api.record(ask, record.with("server", question.server.clone()));
+    Reply::json(&question)
+}
+
 /// A question of a call that is open.
 pub(super) fn open_at_desk(api: &Api, id: &str) -> Option<Question> {
     let found = api.host.desk().find(id)?;
@@ -107,8 +131,8 @@ pub(super) fn open_at_desk(api: &Api, id: &str) -> Option<Question> {
 
 /// Answers what a call waits for.
 async fn at_desk(api: &Arc<Api>, ask: &Ask, question: &Question, said: &Said) -> Result<Taken, No> {
-    let is_own = question.principal.as_deref() == Some(&*ask.who.principal);
-    if !is_own && ask.who.role < Role::Operator {
+    let whose = question.principal.as_deref().unwrap_or_default();
+    if !ask.may_for(whose) {
         return Err(No::not_allowed(
             "another principal's question wants the role operator",
         ));
@@ -240,16 +264,20 @@ fn by_client(api: &Api, question: &Question) {
     }
 }
 
-fn tell(api: &Arc<Api>, question: Question) {
+/// Tells those who listen, and whoever is told elsewhere, of a question that is new or over.
+pub(super) fn tell(api: &Arc<Api>, question: Question) {
     if question.status == "open" {
         api.out.asked(api, &question);
     }
-    let whose = question.principal.as_deref().map(Arc::from);
-    let event = Event::Question {
-        question: Box::new(question),
-        waiting: waiting(api),
-    };
-    api.feed.tell(event, whose);
+    let question = Box::new(short::short(question));
+    let whose: Option<Arc<str>> = question.principal.as_deref().map(Arc::from);
+    let own = whose.as_ref().map(|whose| Event::Question {
+        question: question.clone(),
+        waiting: waiting_of(api, whose),
+    });
+    let waiting = waiting(api);
+    let event = Event::Question { question, waiting };
+    api.feed.tell_each(event, whose, own.as_ref());
 }
 
 /// The kinds that change what this gateway trusts.

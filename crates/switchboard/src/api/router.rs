@@ -1,7 +1,7 @@
 //! The way from a request to its answer: which route, who asks, whether they may.
 
 use super::{
-    Api,
+    Api, May,
     answer::{Answer, No, Reply},
     apps,
     asking::{Ask, Who},
@@ -9,7 +9,7 @@ use super::{
 };
 use percent::decoded;
 use std::sync::Arc;
-use switchboard_api::routes::{ROUTES, Route};
+use switchboard_api::routes::{Edits, ROUTES, Route};
 use switchboard_gateway::{Asked, Controlled};
 
 /// What the paths begin with, below `/api/`.
@@ -19,19 +19,22 @@ pub(crate) const VERSION: &str = "v1/";
 const OPENING: (&str, &str) = ("POST", "session");
 
 /// Whether somebody may ask this at all: looked at before anything else is.
-pub(crate) fn may(asked: &Asked) -> Result<(), No> {
-    find(asked).map(drop)
+pub(crate) fn may(api: &Api, asked: &Asked) -> Result<(), No> {
+    find(api.may, asked).map(drop)
 }
 
 /// Answers.
 pub(crate) async fn answer(api: &Arc<Api>, asked: Asked) -> Controlled {
-    let answered = match find(&asked) {
+    let answered = match find(api.may, &asked) {
         Ok((route, parts, who)) => {
             let Asked {
                 query, body, here, ..
             } = asked;
             let ask = Ask::new(route, parts, who, here, query, body);
-            dispatch(api, ask).await
+            match lasting(api.may, &ask) {
+                Ok(()) => dispatch(api, ask).await,
+                Err(no) => Err(no),
+            }
         }
         Err(no) => Err(no),
     };
@@ -42,7 +45,7 @@ pub(crate) async fn answer(api: &Arc<Api>, asked: Asked) -> Controlled {
 }
 
 /// The route, what stands for the parts of its path, and who asks, if they may.
-fn find(asked: &Asked) -> Result<(&'static Route, Vec<String>, Who), No> {
+fn find(may: May, asked: &Asked) -> Result<(&'static Route, Vec<String>, Who), No> {
     let path = asked.path.strip_prefix(VERSION).unwrap_or(&asked.path);
     let who = Who::of(&asked.who);
     let found = route(asked.verb.as_str(), path);
@@ -55,20 +58,47 @@ fn find(asked: &Asked) -> Result<(&'static Route, Vec<String>, Who), No> {
         };
     };
     let (route, parts) = found?;
-    permitted(route, &who)?;
+    permitted(may, route, &who)?;
     Ok((route, parts, who))
 }
 
-/// Whether somebody of this role may use this route: what the table says.
-fn permitted(route: &Route, who: &Who) -> Result<(), No> {
-    if who.role >= route.role {
+/// Whether somebody of this role may use this route here: what the table says.
+fn permitted(may: May, route: &Route, who: &Who) -> Result<(), No> {
+    if who.role < route.role {
+        let (has, wants) = (who.role.word(), route.role.word());
+        return Err(No::not_allowed(format!(
+            "this wants the role {wants}; {} has the role {has}",
+            who.principal
+        )));
+    }
+    match route.edits {
+        Edits::Always => may.be_edited(),
+        Edits::Never | Edits::WithALastingAnswer => Ok(()),
+    }
+}
+
+/// Whether an answer that lasts may be given here.
+fn lasting(may: May, ask: &Ask) -> Result<(), No> {
+    if ask.route.edits != Edits::WithALastingAnswer || may.edit {
         return Ok(());
     }
-    let (has, wants) = (who.role.word(), route.role.word());
-    Err(No::not_allowed(format!(
-        "this wants the role {wants}; {} has the role {has}",
-        who.principal
-    )))
+    let answer: switchboard_api::questions::Answer = ask.body()?;
+    match answer.lasts() {
+        true => may.be_edited(),
+        false => Ok(()),
+    }
+}
+
+impl May {
+    /// Whether anything may be changed over the API that lasts.
+    pub(super) fn be_edited(self) -> Result<(), No> {
+        match self.edit {
+            true => Ok(()),
+            false => Err(No::not_allowed(
+                "this gateway was started with --no-api-edit",
+            )),
+        }
+    }
 }
 
 /// The route of a path, and what stands for its parts. Words win over parts.

@@ -2,12 +2,13 @@
 
 mod sign_in;
 mod verbs;
+mod watched;
 
 use super::{
     Api,
     answer::{Answer, No, Reply},
     asking::Ask,
-    state,
+    now, state,
 };
 use crate::{
     limits, logs,
@@ -16,14 +17,16 @@ use crate::{
 };
 use serde_json::Value;
 pub(super) use verbs::no_home;
+pub(super) use watched::Watched;
 
 use std::{
     fs::File,
     io::{Read, Seek, SeekFrom},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
-use switchboard_api::servers::{Detail, Explained, Listed, Process, Stderr, VERBS};
+use switchboard_api::servers::{Detail, Explained, Listed, Process, Stderr};
 use switchboard_config::{
     Isolation,
     approval::{Prompt, Store, shown},
@@ -35,6 +38,7 @@ use switchboard_host::{
     permission::What,
 };
 use switchboard_local::{secret, visible};
+use switchboard_process::Usage;
 use switchboard_tasks as tasks;
 use switchboard_wire::name::normalize;
 
@@ -44,14 +48,9 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("GET", "servers/{segment}/stderr") => stderr(api, ask.part()).await,
         ("GET", "servers/{segment}/sign-in") => sign_in::answer(&member(api, ask.part())?),
         ("GET", "servers/{segment}/{list}") => list(api, ask).await,
-        ("POST", "servers/{segment}/{verb}") => {
-            let verb = ask.parts.get(1).map(String::as_str).unwrap_or_default();
-            match VERBS.contains(&verb) {
-                true => verbs::act(api, ask, verb).await,
-                false => {
-                    Err(No::not_found(format!("there is no verb {verb:?}")).hint(VERBS.join(", ")))
-                }
-            }
+        ("POST", path) => {
+            let verb = path.rsplit('/').next().unwrap_or_default();
+            verbs::act(api, ask, verb).await
         }
         ("GET", "explain/{name}") => {
             let lines = explained(api, ask.part()).await?;
@@ -144,12 +143,21 @@ async fn detail(api: &Arc<Api>, name: &str) -> Answer {
 async fn processes(server: &Arc<Server>) -> Vec<Process> {
     let pids = server.processes();
     let looked = pids.clone();
-    let used = tasks::blocking(move || switchboard_process::usage_of(&looked)).await;
-    let used = used.unwrap_or_default();
-    let process = |(pid, used): (&u32, switchboard_process::Usage)| Process {
-        pid: *pid,
-        memory: Some(used.memory),
-        ..Process::default()
+    let used = tasks::blocking(move || {
+        let used = switchboard_process::usage_of(&looked);
+        let ages = switchboard_process::age_of(&looked);
+        used.into_iter().zip(ages).collect::<Vec<_>>()
+    });
+    let used = used.await.unwrap_or_default();
+    let process = |(pid, (used, age)): (&u32, (Usage, Option<Duration>))| {
+        let seconds = age.map(|age| age.as_secs_f64()).filter(|age| *age > 0.0);
+        let since = age.and_then(|age| u64::try_from(age.as_millis()).ok());
+        Process {
+            pid: *pid,
+            memory: Some(used.memory),
+            cpu: seconds.map(|age| used.processor.as_secs_f64() / age * 100.0),
+            since: since.map(|age| now().saturating_sub(age)),
+        }
     };
     pids.iter().zip(used).map(process).collect()
 }
@@ -161,7 +169,8 @@ fn approval(api: &Api, look: &Look, name: &str) -> Option<(Vec<String>, String)>
     let waiting = waiting.find(|server| server.entry.name == name)?;
     let prompt = Prompt::of(&waiting.entry, &places);
     let store = Store::read(&places.approvals()).unwrap_or_default();
-    let secrets = shown::Secrets::Hidden;
+    // It is the repository's text, and not the user's.
+    let secrets = shown::Secrets::Shown;
     let lines = shown::lines(look, &waiting.entry, &prompt, &store, secrets);
     Some((lines, prompt.binding.hash()))
 }

@@ -1,5 +1,6 @@
-//! Coming in with a single-use code: whoever sees the address that `up` printed, and
-//! nobody who only holds a token, may approve what is to be run.
+//! Coming in with a single-use code: what is to be run is approved in a session that one
+//! opened, and by no token. `up` prints codes, and whoever holds the control token is given
+//! one, as `switchboard console` is; which it was is on record.
 
 use super::{
     Api,
@@ -17,6 +18,7 @@ use subtle::ConstantTimeEq;
 use switchboard_api::sessions::{Code, Enter, Entered, Me, Role};
 use switchboard_gateway::ControlSession;
 use switchboard_local::random::{self, NoRandomness};
+use switchboard_record::audit::Record;
 use tokio_util::sync::CancellationToken;
 
 /// Codes that were given out, and sessions that are open. Neither is kept as it is shown.
@@ -32,6 +34,25 @@ type Hash = [u8; 32];
 struct Given {
     hash: Hash,
     at: Instant,
+    origin: Origin,
+}
+
+/// How a code came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The gateway printed it where it was started.
+    Printed,
+    /// Somebody asked for it with the control token, or in a session.
+    Asked,
+}
+
+impl Origin {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Printed => "printed",
+            Self::Asked => "asked for",
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -57,7 +78,7 @@ fn is(one: &Hash, other: &Hash) -> bool {
 
 impl Sessions {
     /// A new code. It is good once, for a minute.
-    pub(crate) fn code(&self) -> Result<String, NoRandomness> {
+    pub(crate) fn code(&self, origin: Origin) -> Result<String, NoRandomness> {
         let now = Instant::now();
         let code = random::id()?;
         let mut codes = self.codes.lock();
@@ -68,23 +89,24 @@ impl Sessions {
         codes.push(Given {
             hash: hash(code.as_bytes()),
             at: now,
+            origin,
         });
         Ok(code)
     }
 
     /// Opens a session with a code, which is of no use afterwards; what opens the session
     /// from now on.
-    fn open(&self, code: &str, now: Instant) -> Option<(String, ControlSession)> {
+    fn open(&self, code: &str, now: Instant) -> Option<(String, ControlSession, Origin)> {
         let shown = hash(code.as_bytes());
-        {
+        let origin = {
             let mut codes = self.codes.lock();
             codes.retain(|code| code.is_good(now));
             // Each is compared, so that the time it takes says nothing.
             let found = codes.iter().enumerate().fold(None, |found, (index, code)| {
                 is(&code.hash, &shown).then_some(index).or(found)
             });
-            codes.remove(found?);
-        }
+            codes.remove(found?).origin
+        };
         let (bearer, id) = (random::id().ok()?, random::id().ok()?);
         let session = ControlSession {
             // Enough to tell them apart in a record.
@@ -103,7 +125,7 @@ impl Sessions {
             session: session.clone(),
             used: now,
         });
-        Some((bearer, session))
+        Some((bearer, session, origin))
     }
 
     /// The session that a bearer opens.
@@ -165,7 +187,16 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
             Reply::json(&serde_json::json!({}))
         }
         ("POST", "codes") => {
-            let code = api.sessions.code().map_err(|fault| No::broken(&fault))?;
+            // A client's token is none, whatever its role: what is to be run is approved
+            // in a session that this code opens.
+            if *ask.who.principal != *CONTROL {
+                return Err(No::not_allowed(
+                    "codes are given to the control token alone",
+                ));
+            }
+            let code = api.sessions.code(Origin::Asked);
+            let code = code.map_err(|fault| No::broken(&fault))?;
+            api.record(ask, Record::new("session.code"));
             Reply::json(&Code {
                 address: address(api, &code),
                 seconds: seconds(limits::API_CODE_GOOD),
@@ -180,7 +211,7 @@ impl Api {
     /// The address of the page, with a fresh code.
     pub(crate) fn console(&self) -> Option<String> {
         self.address.get()?;
-        address(self, &self.sessions.code().ok()?)
+        address(self, &self.sessions.code(Origin::Printed).ok()?)
     }
 }
 
@@ -196,15 +227,16 @@ fn address(api: &Api, code: &str) -> Option<String> {
 
 fn enter(api: &Api, ask: &Ask) -> Answer {
     let Enter { code } = ask.body()?;
-    let (token, session) = api
-        .sessions
-        .open(&code, Instant::now())
-        .ok_or_else(No::wrong_code)?;
+    let opened = api.sessions.open(&code, Instant::now());
+    let (token, session, origin) = opened.ok_or_else(No::wrong_code)?;
     let who = Who {
         role: Role::Admin,
         principal: CONTROL.into(),
         session: Some(session),
     };
+    let record = Record::new("session.open").with("origin", origin.word());
+    api.watching
+        .record(record.with("by", format!("api: {}", who.recorded())));
     Reply::json(&Entered {
         token,
         me: me(api, &who),
@@ -235,12 +267,12 @@ mod tests {
     fn a_code_is_good_once_and_for_a_minute() {
         let sessions = Sessions::default();
         let now = Instant::now();
-        let code = sessions.code().unwrap();
+        let code = sessions.code(Origin::Asked).unwrap();
         assert!(sessions.open("", now).is_none());
         assert!(sessions.open(&code[1..], now).is_none());
         assert!(sessions.open(&code, now).is_some());
         assert!(sessions.open(&code, now).is_none());
-        let late = sessions.code().unwrap();
+        let late = sessions.code(Origin::Asked).unwrap();
         let minute = Instant::now() + limits::API_CODE_GOOD;
         assert!(sessions.open(&late, minute).is_none());
     }
@@ -249,7 +281,7 @@ mod tests {
     fn of_many_codes_the_last_are_good() {
         let sessions = Sessions::default();
         let codes: Vec<String> = (0..=limits::API_CODES)
-            .map(|_| sessions.code().unwrap())
+            .map(|_| sessions.code(Origin::Asked).unwrap())
             .collect();
         let opens = |code: &String| sessions.open(code, Instant::now()).is_some();
         assert!(!opens(&codes[0]));
@@ -260,8 +292,10 @@ mod tests {
     fn a_session_ends_by_itself_by_a_word_or_when_there_are_too_many() {
         let sessions = Sessions::default();
         let enter = || {
-            let code = sessions.code().unwrap();
-            sessions.open(&code, Instant::now()).unwrap()
+            let code = sessions.code(Origin::Asked).unwrap();
+            let (bearer, session, origin) = sessions.open(&code, Instant::now()).unwrap();
+            assert_eq!(origin, Origin::Asked);
+            (bearer, session)
         };
         let (bearer, session) = enter();
         assert_eq!(sessions.find(bearer.as_bytes()).unwrap().id, session.id);

@@ -13,15 +13,16 @@ use super::{
 };
 use crate::pipeline::Look;
 use std::sync::Arc;
-use switchboard_api::settings::{Entry, File, Proposed, Settings, Snippet, Understood};
+use switchboard_api::settings::{Entry, File, Proposed, Settings, Snippet, Understood, Written};
 use switchboard_config::{
     Configured, Outcome, Places, Standing,
     approval::{Prompt, Store, shown},
     clients::Homes,
-    edit::EditError,
+    edit::{EditError, Plan},
     explain, import, redacted,
 };
 use switchboard_local::secret;
+use switchboard_record::audit::Record;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
@@ -31,16 +32,6 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("GET", "imports") => imports::answer(api).await,
         ("GET", "audit") => record::answer(api, ask).await,
         _ => Err(No::unavailable("this gateway does not have this")),
-    }
-}
-
-/// Whether anything may be changed over the API at all.
-pub(super) fn may_edit(api: &Api) -> Result<(), No> {
-    match api.may.edit {
-        true => Ok(()),
-        false => Err(No::not_allowed(
-            "this gateway was started with --no-api-edit",
-        )),
     }
 }
 
@@ -54,6 +45,31 @@ pub(super) fn confirmed(confirm: Option<&str>, digest: &str) -> Result<bool, No>
             Err(no.field("/confirm"))
         }
     }
+}
+
+/// Writes a change of a file, if its difference was said yes to, and puts it on record.
+pub(super) fn write(
+    api: &Arc<Api>,
+    ask: &Ask,
+    plan: &Plan,
+    confirm: Option<&str>,
+    difference: Vec<String>,
+    record: Record,
+) -> Answer {
+    let digest = plan.digest();
+    let written = confirmed(confirm, &digest)?;
+    if written && !plan.is_empty() {
+        plan.write().map_err(|fault| conflict(&fault))?;
+        api.record(ask, record);
+        api.read_again()?;
+    }
+    Reply::json(&Written {
+        file: plan.target().file().display().to_string(),
+        difference,
+        digest,
+        written,
+        question: None,
+    })
 }
 
 pub(super) fn conflict(fault: &EditError) -> No {

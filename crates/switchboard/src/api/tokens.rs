@@ -42,6 +42,8 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     }
     let found = tokens::list(&dirs).map_err(|fault| refused(&fault))?;
     let visitors = api.visitors.now();
+    let running = api.watching.tap().map(|tapping| tapping.tap.running());
+    let running = running.unwrap_or_default();
     let token = |(name, made): (String, Option<SystemTime>)| {
         let own = visitors.iter().filter(|visitor| visitor.principal == name);
         Token {
@@ -51,7 +53,7 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
                 .filter_map(|visitor| visitor.seen)
                 .max()
                 .map(|seen| seen * 1000),
-            in_flight: 0,
+            in_flight: running.get(name.as_str()).copied().unwrap_or_default(),
             name,
         }
     };

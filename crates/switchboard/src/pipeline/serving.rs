@@ -8,11 +8,12 @@ use crate::{
     api::{Api, Client, Frames, May},
     console,
     control::GatewayControl,
+    handover::Handing,
     kept::keeping,
     listen::{self, Doors, ListenError, Open},
     pools::Pools,
     required,
-    running::{Note, RENEWAL, Running},
+    running::{self, Note, RENEWAL, Running},
     tokens,
     watching::{Watch, WatchError, Watching},
 };
@@ -156,6 +157,14 @@ impl Fronted {
             true => None,
             false => keeping(self.governed.options()),
         };
+        let mut life = None;
+        if let Some(keeping) = &keeping {
+            life = Some(keeping.life().to_owned());
+            let before = doors.taken_over.as_ref();
+            if let Some(before) = before.and_then(|before| before.life.as_deref()) {
+                keeping.follows(before);
+            }
+        }
         let face = self.face(
             Some(control),
             visitors,
@@ -182,6 +191,7 @@ impl Fronted {
             api,
             principal,
             bearer,
+            life,
         })
     }
 
@@ -253,6 +263,8 @@ pub struct Listening {
     principal: String,
     /// What opens its API.
     bearer: String,
+    /// Whose its sessions are, where they are kept.
+    life: Option<String>,
 }
 
 impl Listening {
@@ -292,13 +304,14 @@ impl Listening {
             });
             told.ok()
         });
+        let handing = handing(governed, note.as_ref(), &self.open, self.life.clone());
         let caller = Caller::shared_as(governed.host().clone(), &self.principal);
         let pools = Pools::new(governed.settings());
         let members = governed.follower().members();
         let serve = async {
             let serve = listen::serve(&self.face, self.open, &stop);
             let keep = required::keep(members, caller, pools, stop.clone());
-            tokio::join!(serve, keep).0
+            tokio::join!(serve, keep, give_way(handing, &stop)).0
         };
         let following = governed.while_following(serve, note.as_ref(), stop.clone());
         let served = following.await;
@@ -381,6 +394,33 @@ impl Findable {
             version: VERSION.to_owned(),
             by_up: fronted.show.by_up,
         })
+    }
+}
+
+/// What hands its sockets over, where others find it.
+fn handing(
+    governed: &Governed,
+    note: Option<&Note>,
+    open: &[Open],
+    life: Option<String>,
+) -> Option<Handing> {
+    let folder = running::folder(&governed.options().dirs().ok()?);
+    let handing = note.map(|_| Handing::open(&folder, open, life))?;
+    let told = handing.inspect_err(|fault| {
+        tracing::info!(%fault, "this gateway cannot be replaced without a pause");
+    });
+    told.ok()
+}
+
+/// Stops once another serves in our place.
+async fn give_way(handing: Option<Handing>, stop: &CancellationToken) {
+    let Some(handing) = handing else { return };
+    tokio::select! {
+        () = handing.taken() => {
+            tracing::info!("another gateway serves in our place");
+            stop.cancel();
+        }
+        () = stop.cancelled() => {}
     }
 }
 

@@ -115,6 +115,8 @@ pub struct Watching {
     access_log: Option<Arc<AccessLog>>,
     audit: Option<audit::Running>,
     recorder: Option<Arc<Recorder>>,
+    /// Where that writes.
+    cassettes: Option<PathBuf>,
     counting: Option<Counting>,
     /// Whether what is counted is told.
     counts: bool,
@@ -160,6 +162,10 @@ impl Watching {
             log: watch.log.clone(),
             access_log,
             audit,
+            cassettes: watch
+                .cassettes
+                .as_ref()
+                .map(|folder| path_of(folder, governed)),
             recorder,
             #[cfg(feature = "otlp")]
             traces,
@@ -171,6 +177,11 @@ impl Watching {
                 _ => None,
             },
         }))
+    }
+
+    /// The folder into which what servers are asked and answer is recorded.
+    pub(crate) fn cassettes(&self) -> Option<&Path> {
+        self.cassettes.as_deref()
     }
 
     /// Puts something on record, where a record is kept.

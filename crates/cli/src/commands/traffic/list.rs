@@ -44,16 +44,21 @@ pub async fn run(
     stop: CancellationToken,
 ) -> Result<Code, Failure> {
     // What is wrong with a filter is told before anything is asked.
-    Filter::parse(&options.filter).map_err(|wrong| {
+    let wanted = Filter::parse(&options.filter).map_err(|wrong| {
         let text = format!("--filter: {wrong}");
         Failure::usage(text).hint("switchboard traffic --help lists what a filter can say")
     })?;
     let filter = encoded(&options.filter);
     let before: TapState = gateway.get("tap").await.map_err(|fault| failed(&fault))?;
     let follows = !options.no_follow;
+    // What stands in messages is asked for each call by itself.
+    let looks = wanted.needs_messages();
+    let query = match looks {
+        true => "topics=calls".to_owned(),
+        false => format!("topics=calls&filter={filter}"),
+    };
     let events = match follows {
         true => {
-            let query = format!("topics=calls&filter={filter}");
             let events = gateway.events(&query).await;
             Some(events.map_err(|fault| failed(&fault))?)
         }
@@ -81,7 +86,10 @@ pub async fn run(
             Some((_, Event::Call { call })) => {
                 let is_over = call.took.is_some();
                 // On a line each: what has ended.
-                if (is_over || options.json) && !shown.contains(&call.id) {
+                if (is_over || options.json)
+                    && !shown.contains(&call.id)
+                    && (!looks || matches(gateway, &filter, &call).await?)
+                {
                     show(&call, options.json)?;
                 }
                 if is_over && shown.len() < limits::TRAFFIC_SHOWN {
@@ -90,7 +98,6 @@ pub async fn run(
             }
             Some((_, Event::Reset)) => {
                 note("some calls are missing here: they came faster than they were read");
-                let query = format!("topics=calls&filter={filter}");
                 let again = gateway.events(&query).await;
                 events = again.map_err(|fault| failed(&fault))?;
             }
@@ -121,6 +128,13 @@ async fn earlier(gateway: &Client, filter: &str, most: usize) -> Result<Vec<Call
     }
     calls.reverse();
     Ok(calls)
+}
+
+/// Whether a call matches by what stands in its messages.
+async fn matches(gateway: &Client, filter: &str, call: &Call) -> Result<bool, Failure> {
+    let path = format!("calls?filter={filter}&only={}", call.id);
+    let page: Page = gateway.get(&path).await.map_err(|fault| failed(&fault))?;
+    Ok(page.matching > 0)
 }
 
 fn show(call: &Call, as_json: bool) -> Result<(), Failure> {

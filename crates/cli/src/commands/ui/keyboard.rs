@@ -88,11 +88,19 @@ impl Keyboard {
             }
             // Others had the terminal, or have it still.
             wanted = self.stopping.next() => {
-                self.give_back();
-                if wanted == Wanted::Stop {
-                    self.stopping.stop();
+                match wanted {
+                    Wanted::Stop => {
+                        self.give_back();
+                        self.stopping.stop();
+                        self.take_again();
+                    }
+                    // The keys are not let go of: two who read them one after the other
+                    // would wait for each other.
+                    Wanted::GoOn if keeper::is_in_front() => {
+                        let _ = take();
+                    }
+                    Wanted::GoOn => self.give_back(),
                 }
-                self.take_again();
                 None
             }
         }

@@ -10,8 +10,12 @@ use crate::{
     show::{live, out, safe, term},
     trusting,
 };
-use std::net::Ipv4Addr;
-use switchboard::{Attached, tokens};
+use std::net::{Ipv4Addr, SocketAddr};
+use switchboard::{
+    Attached, TakenOver,
+    running::{self, Running},
+    tokens,
+};
 
 /// The gateway of `up` that runs, or else another one that takes the same token.
 fn first(context: &Context) -> Result<Option<Attached>, Failure> {
@@ -22,19 +26,56 @@ fn first(context: &Context) -> Result<Option<Attached>, Failure> {
     Ok(by_up.or_else(|| gateways.iter().find(same)).cloned())
 }
 
-/// The same, unless it is to be replaced: then it is ended.
-pub fn first_unless_replaced(
-    context: &Context,
-    replace: bool,
-) -> Result<Option<Attached>, Failure> {
-    match first(context)? {
-        Some(first) if replace => {
-            status::end(&first.running)?;
-            out::line(&format!("Stopped http://{}.", first.running.address))?;
-            Ok(None)
+/// What was found of a gateway that runs.
+#[derive(Default)]
+pub struct Before {
+    /// It stays, beside this one.
+    pub stays: Option<Attached>,
+    /// This one takes its place, on its sockets.
+    pub replaced: Option<TakenOver>,
+}
+
+/// The gateway that runs, unless it is to be replaced: then its sockets are taken over, or
+/// it is ended where it does not hand them over, or another port is wanted.
+pub fn before(context: &Context, options: &Options) -> Result<Before, Failure> {
+    let first = match first(context)? {
+        Some(first) if options.replace => first.running,
+        stays => {
+            let replaced = None;
+            return Ok(Before { stays, replaced });
         }
-        first => Ok(first),
+    };
+    let replaced = take_over(context, &first, options.port)?;
+    if replaced.is_none() {
+        status::end(&first)?;
+        out::line(&format!("Stopped http://{}.", first.address))?;
     }
+    Ok(Before {
+        stays: None,
+        replaced,
+    })
+}
+
+/// The sockets of a gateway that runs, where this one may have them.
+pub fn take_over(
+    context: &Context,
+    running: &Running,
+    port: Option<u16>,
+) -> Result<Option<TakenOver>, Failure> {
+    let address: Option<SocketAddr> = running.address.parse().ok();
+    let is_same = |address: SocketAddr| port.is_none_or(|port| port == address.port());
+    if !address.is_some_and(is_same) {
+        return Ok(None);
+    }
+    let taken = TakenOver::from(&running::folder(&context.dirs()?), running.pid);
+    let told = taken.inspect_err(|fault| {
+        tracing::info!(%fault, "the gateway that runs does not hand over, so it is ended first");
+    });
+    let taken = told.ok();
+    if taken.is_some() {
+        out::line(&format!("Takes the place of http://{}.", running.address))?;
+    }
+    Ok(taken)
 }
 
 /// How clients are connected to a gateway that runs.

@@ -3,17 +3,31 @@
 use super::Asker;
 use ::http::Method;
 use serde_json::json;
-use switchboard::api::types::{routes::ROUTES, sessions::Role};
-use switchboard_testkit::world::{World, echo};
+use switchboard::api::types::{
+    routes::{Edits, ROUTES},
+    sessions::Role,
+};
+use switchboard_testkit::{
+    HttpClient, LEGACY,
+    world::{World, echo},
+};
 
 /// A path that leads to the route.
 fn path(of: &str) -> String {
     of.replace("{segment}", "a")
         .replace("{list}", "tools")
-        .replace("{verb}", "reconnect")
         .replace("{server}", "a")
         .replace("{name}", "a")
         .replace("{id}", "7")
+}
+
+/// The tokens that there are.
+fn names(world: &World) -> Vec<std::ffi::OsString> {
+    let folder = world.home().join(".local/share/switchboard/tokens");
+    let files = std::fs::read_dir(folder).expect("tokens");
+    let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+    names.sort();
+    names
 }
 
 #[tokio::test]
@@ -45,11 +59,67 @@ async fn everybody_gets_what_the_table_says() {
             match role {
                 _ if brings_code => assert_eq!(status, 401, "{said}"),
                 None => assert_eq!(status, 401, "{said}"),
+                // What is to be run is approved in a session that a code opened.
+                Some(Role::Admin) if route.path.ends_with("/approve") => {
+                    let has_session = std::ptr::eq(asker, &session);
+                    assert_eq!(status != 403, has_session, "{said}");
+                }
                 Some(role) if role < route.role => assert_eq!(status, 403, "{said}"),
                 Some(_) => assert!(![401, 403, 405].contains(&status), "{said}"),
             }
         }
     }
+}
+
+/// Whatever changes what is configured, trusted or let in is refused where nothing may be
+/// changed, whoever asks; nothing else is, and nothing is written.
+#[tokio::test]
+async fn where_nothing_may_be_changed_nothing_is() {
+    let world = World::repository();
+    world.write_settings(&json!({
+        "mcpServers": {"a": echo(&[])},
+        "permissions": {"ask": ["mcp__a__count"]},
+        "approvals": {"askAt": "inbox"},
+    }));
+    let args = ["--no-api-edit"];
+    let gateway = world.gateway_with(&args).await;
+    let control = Asker::control(&world, &gateway).await;
+    let session = control.session().await;
+    let before = (world.read(world.settings()), names(&world));
+    for route in ROUTES {
+        for asker in [&control, &session] {
+            if (route.verb, route.path) == ("DELETE", "session") {
+                continue;
+            }
+            let verb = Method::from_bytes(route.verb.as_bytes()).unwrap();
+            let reply = asker.client(&path(route.path)).open(verb, &[], "{}").await;
+            let refused = reply.status.as_u16() == 403;
+            let edits = route.edits == Edits::Always;
+            assert_eq!(refused, edits, "{} {}", route.verb, route.path);
+        }
+    }
+    // An answer that lasts is one as well; one that does not is taken.
+    let token = world.token("tokens/default");
+    let mut client = HttpClient::new(&format!("{}/mcp/a", control.url));
+    client = client.header("authorization", &format!("Bearer {token}"));
+    client.initialize(LEGACY).await;
+    let call = tokio::spawn(async move { client.call("count", json!({})).await });
+    let id = loop {
+        let waiting = control.get("questions").await;
+        if let Some(id) = waiting["questions"][0]["id"].as_str() {
+            break id.to_owned();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    let at = format!("questions/{id}");
+    for action in ["allow-always", "deny-always", "approve", "reject"] {
+        let answer = json!({ "action": action });
+        let refused = session.refused("POST", &at, answer).await;
+        assert_eq!(refused, (403, "not-allowed".into()), "{action}");
+    }
+    control.post(&at, json!({"action": "allow"})).await;
+    assert_eq!(call.await.unwrap()["result"]["content"][0]["text"], "1");
+    assert_eq!((world.read(world.settings()), names(&world)), before);
 }
 
 #[tokio::test]

@@ -3,7 +3,54 @@
 use super::Asker;
 use serde_json::{Value, json};
 use std::time::Duration;
-use switchboard_testkit::world::{World, echo};
+use switchboard_testkit::{
+    HttpClient, LEGACY,
+    world::{World, echo},
+};
+
+/// What is said of processes, tokens and the record is so.
+#[tokio::test]
+async fn what_is_promised_is_there() {
+    let world = World::with(&json!({"a": echo(&[])}));
+    let folder = world.home().join("cassettes");
+    let args = ["--record", folder.to_str().unwrap()];
+    let gateway = world.gateway_with(&args).await;
+    let asker = Asker::control(&world, &gateway).await;
+    let token = world.token("tokens/default");
+    let mut client = HttpClient::new(&format!("{}/mcp/a", asker.url));
+    client = client.header("authorization", &format!("Bearer {token}"));
+    client.initialize(LEGACY).await;
+    client.call("echo", json!({"nonce": "x"})).await;
+    let tap = asker.get("tap").await;
+    assert_eq!(tap["record"].as_str(), folder.to_str(), "{tap}");
+    let detail = asker.get("servers/a").await;
+    let process = &detail["processes"][0];
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.unwrap().as_millis() as u64;
+    let since = process["since"].as_u64().unwrap();
+    assert!(since <= now && now - since < 3_600_000, "{process}");
+    assert!(
+        process["cpu"].as_f64().is_some_and(|cpu| cpu >= 0.0),
+        "{process}"
+    );
+    assert!(
+        process["memory"].as_u64().is_some_and(|bytes| bytes > 0),
+        "{process}"
+    );
+    let flying = async || {
+        asker.get("tokens").await["tokens"][0]["inFlight"]
+            .as_u64()
+            .unwrap()
+    };
+    assert_eq!(flying().await, 0);
+    let slow = tokio::spawn(async move { client.call("sleep", json!({"ms": 600_000})).await });
+    let limit = std::time::Instant::now() + Duration::from_secs(60);
+    while flying().await != 1 {
+        assert!(std::time::Instant::now() < limit, "it is in flight");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    slow.abort();
+}
 
 #[tokio::test]
 async fn a_server_is_seen_used_and_explained() {
@@ -52,7 +99,7 @@ async fn a_server_is_seen_used_and_explained() {
     );
     assert_eq!(
         asker.refused("POST", "servers/a/dance", Value::Null).await,
-        (404, "not-found".into())
+        (405, "invalid".into())
     );
     let pins = asker.get("pins/a").await;
     assert_eq!(pins["changes"], json!([]));
@@ -221,7 +268,7 @@ async fn a_code_opens_once() {
     }
     // Each counts as a wrong token does.
     let bearer = format!("Bearer {}", world.token("control-token"));
-    let metrics = switchboard_testkit::HttpClient::new(&format!("{}/metrics", asker.url));
+    let metrics = HttpClient::new(&format!("{}/metrics", asker.url));
     let mut metrics = metrics.header("authorization", &bearer);
     let page = metrics.send(::http::Method::GET, &[], "").await;
     let page = String::from_utf8_lossy(&page.body).into_owned();

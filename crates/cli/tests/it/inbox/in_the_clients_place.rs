@@ -164,7 +164,7 @@ async fn it_can_be_said_for_each_token() {
     let url = gateway.url().await;
     let stage = Stage {
         world,
-        _gateway: gateway,
+        gateway,
         url,
     };
     let answer = calling(stage.legacy(&json!({})).await, "count")

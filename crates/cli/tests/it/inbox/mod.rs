@@ -25,7 +25,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// A gateway whose tool `count` somebody is asked about, with what asks and answers.
 struct Stage {
     world: World,
-    _gateway: Program,
+    gateway: Program,
     url: String,
 }
 
@@ -52,7 +52,7 @@ impl Stage {
         let url = gateway.url().await;
         Self {
             world,
-            _gateway: gateway,
+            gateway,
             url,
         }
     }

@@ -93,6 +93,18 @@ async fn definitions_that_changed_are_approved_as_they_were_shown() {
     let question = stage.question("changed").await;
     let changes = question["changes"].to_string();
     assert!(changes.contains("something else"), "{question}");
+    let (_, pins) = stage.api(Method::GET, "pins/s", &Value::Null).await;
+    for change in [&question["changes"][0], &pins["changes"][0]] {
+        let says = |side: &str, text: &str| {
+            let said = change[side].as_str();
+            said.is_some_and(|said| said.contains(text))
+        };
+        assert!(says("before", "as it was"), "{change}");
+        assert!(
+            says("after", "something else") && !says("after", "as it was"),
+            "{change}"
+        );
+    }
     let (status, said) = stage.answer(&question, &json!({"action": "approve"})).await;
     assert_eq!(status, 200, "{said}");
     let listed = client.request("tools/list", json!({})).await;
@@ -124,5 +136,60 @@ async fn a_sign_in_begins_from_the_inbox() {
         }
         assert!(tokio::time::Instant::now() < limit, "{answer}");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+/// The verbs of the API: a sign-in is begun and followed to its end, and forgotten again.
+#[tokio::test]
+async fn signing_in_and_out_by_verbs() {
+    let site = Site::start().await;
+    let world = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
+    let stage = Stage::serve(world).await;
+    let mut client = stage.client("/mcp/docs");
+    super::hello(&mut client, &json!({})).await;
+    let none = json!({});
+    let state = async |word: &str| {
+        let limit = tokio::time::Instant::now() + LONG;
+        loop {
+            let (_, detail) = stage.api(Method::GET, "servers/docs", &Value::Null).await;
+            if detail["server"]["signIn"]["word"] == word {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < limit, "{word}: {detail}");
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    client.request("tools/list", json!({})).await;
+    let (status, begun) = stage.api(Method::POST, "servers/docs/sign-in", &none).await;
+    assert_eq!(status, 200, "{begun}");
+    let page = Url::parse(begun["open"].as_str().expect("a page")).unwrap();
+    // Only what the sign-in itself ends at is gone to.
+    let pasted = json!({"pasted": "http://127.0.0.1:1/elsewhere?code=x"});
+    let (status, said) = stage
+        .api(Method::POST, "servers/docs/sign-in", &pasted)
+        .await;
+    assert_eq!(
+        (status.as_u16(), &said["field"]),
+        (400, &json!("/pasted")),
+        "{said}"
+    );
+    let (status, _) = follow(page).await;
+    assert_eq!(status, 200);
+    state("signed-in").await;
+    let (status, said) = stage
+        .api(Method::POST, "servers/docs/sign-out", &none)
+        .await;
+    assert_eq!(status, 200, "{said}");
+    assert_eq!(said["did"], "signed out of docs", "{said}");
+    let (_, said) = stage
+        .api(Method::POST, "servers/docs/sign-out", &none)
+        .await;
+    assert_eq!(said["did"], "nobody was signed in to docs", "{said}");
+    // A client's own token does neither.
+    let own = stage.world.token("tokens/default");
+    for verb in ["sign-in", "sign-out"] {
+        let path = format!("servers/docs/{verb}");
+        let (status, _) = stage.api_as(&own, Method::POST, &path, &none).await;
+        assert_eq!(status, 403, "{verb}");
     }
 }

@@ -2,4 +2,5 @@
 
 mod history;
 mod many;
+mod replacing;
 mod sessions;

@@ -90,6 +90,77 @@ async fn calls_are_followed_as_they_come() {
     assert_eq!(told["name"], "echo", "{told}");
 }
 
+/// What stands in messages is looked for when somebody asks for calls; events are not
+/// searched, and a filter has few such texts.
+#[tokio::test]
+async fn texts_are_looked_for_in_calls_and_not_in_events() {
+    let world = World::with(&servers([("one", echo(&[]))]));
+    let gateway = world.gateway_with(&["--tap"]).await;
+    let url = gateway.url().await;
+    let mut client = HttpClient::new(&format!("{url}/mcp"));
+    let own = format!("Bearer {}", world.token("tokens/default"));
+    client = client.header("authorization", &own);
+    client.initialize(LEGACY).await;
+    client.call("one__echo", json!({"nonce": "needle"})).await;
+    client.call("one__echo", json!({"nonce": "hay"})).await;
+    let get = async |path: &str| {
+        let at = HttpClient::new(&format!("{url}/api/v1/{path}"));
+        let mut client = at.header("authorization", &own);
+        let reply = client.send(http::Method::GET, &[], "").await;
+        let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        (reply.status.as_u16(), said)
+    };
+    let (status, found) = get("calls?filter=%22needle%22").await;
+    assert_eq!((status, &found["matching"]), (200, &json!(1)), "{found}");
+    let id = found["calls"][0]["id"].as_u64().expect("a number");
+    for (only, matching) in [(id, 1), (id + 1, 0)] {
+        let (_, found) = get(&format!("calls?filter=%22needle%22&only={only}")).await;
+        assert_eq!(found["matching"], matching, "{found}");
+    }
+    let (status, said) = get("events?topics=calls&filter=%22needle%22").await;
+    assert_eq!((status, &said["field"]), (400, &json!("/filter")), "{said}");
+    let many = "%22a%22+".repeat(5);
+    let (status, said) = get(&format!("calls?filter={many}")).await;
+    assert_eq!(status, 400, "{said}");
+    // A few at once have their turns, or are told why not; nobody else waits for them.
+    let all = (0..12).map(|_| get("calls?filter=%22needle%22"));
+    for (status, said) in futures_util::future::join_all(all).await {
+        match status {
+            200 => assert_eq!(said["matching"], 1, "{said}"),
+            _ => assert_eq!((status, &said["code"]), (429, &json!("too-many")), "{said}"),
+        }
+    }
+}
+
+/// A text in quotes is followed, too.
+#[tokio::test]
+async fn a_text_is_followed_as_well() {
+    let world = World::with(&servers([("one", echo(&[]))]));
+    let gateway = world.gateway_with(&["--no-auth", "--tap"]).await;
+    let mut client = client(&gateway.url().await).await;
+    let args = ["traffic", "--json", "-n", "0", "--filter", "\"needle\""];
+    let mut following = world.async_command(&args);
+    following
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true);
+    let mut following = following.spawn().expect("it starts");
+    let out = following.stdout.take().expect("its stdout");
+    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(out));
+    let told = tokio::time::timeout(DEADLINE, async {
+        loop {
+            client.call("one__echo", json!({"nonce": "hay"})).await;
+            client.call("one__echo", json!({"nonce": "needle"})).await;
+            let pause = std::time::Duration::from_millis(300);
+            if let Ok(line) = tokio::time::timeout(pause, lines.next_line()).await {
+                return line.expect("a line").expect("a line");
+            }
+        }
+    });
+    let told: Value = serde_json::from_str(&told.await.expect("a call")).expect("JSON");
+    let detail = shown(&world, &told["id"].to_string()).await;
+    assert!(detail.to_string().contains("needle"), "{detail}");
+}
+
 #[tokio::test]
 async fn the_ring_never_holds_more_than_it_may() {
     let world = World::with(&servers([("one", echo(&[]))]));

@@ -5,8 +5,8 @@ use super::{calls, ids};
 use crate::support::crossing::{Recorder, Side};
 use serde_json::{Value, json};
 use switchboard_testkit::{
-    HttpClient, LEGACY, Program, record,
-    world::{World, servers},
+    DEADLINE, HttpClient, LEGACY, Program, record,
+    world::{World, echo, servers},
 };
 
 const TOOLS: &str = r#"{"tools":[{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"act","inputSchema":{"type":"object"}}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
@@ -118,4 +118,63 @@ async fn another_era_is_reached_through_the_bridge() {
         assert_eq!(replayed["runs"][0]["result"]["content"][0]["text"], "done");
         assert_eq!(called(&recorder, "look"), 2);
     }
+}
+
+/// Another's secrets are not shown by a replay, and where they are sent once more that is on
+/// record; another server gets them after a yes alone.
+#[tokio::test]
+async fn secrets_of_others_stay_theirs() {
+    let secret = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+    let world = World::with(&servers([("one", echo(&[])), ("two", echo(&[]))]));
+    let gateway = world.gateway_with(&["--tap", "--audit"]).await;
+    let url = gateway.url().await;
+    let token = format!("Bearer {}", world.token("tokens/default"));
+    let mut client = HttpClient::new(&format!("{url}/mcp")).header("authorization", &token);
+    client.initialize(LEGACY).await;
+    client.request("tools/list", json!({})).await;
+    let plain = json!({"nonce": "plain"});
+    client.call("one__echo", plain).await;
+    let hot = json!({"nonce": format!("with {secret}"), "password": "open sesame"});
+    client.call("one__echo", hot).await;
+    let ids = ids(&world, "tool:echo").await;
+    let control = format!("Bearer {}", world.token("control-token"));
+    let replay = async |id: &str, body: Value| {
+        let at = HttpClient::new(&format!("{url}/api/v1/calls/{id}/replay"));
+        let at = at.header("content-type", "application/json");
+        let mut client = at.header("authorization", &control);
+        let reply = client.post(body.to_string()).await;
+        let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        (reply.status.as_u16(), said)
+    };
+    let recorded = async || {
+        let ran = world.run(&["audit", "--json"]).await;
+        ran.out.matches("\"replay\"").count()
+    };
+    let (status, said) = replay(&ids[0], json!({"confirmed": true})).await;
+    assert_eq!(status, 200, "{said}");
+    assert_eq!(said["runs"].as_array().map(Vec::len), Some(1), "{said}");
+    let other = json!({"server": "two"});
+    let (status, said) = replay(&ids[1], other).await;
+    assert_eq!((status, &said["code"]), (409, &json!("confirm")), "{said}");
+    assert!(said["error"].to_string().contains("two"), "{said}");
+    let set = json!({"confirmed": true, "set": [{"path": "more", "value": 1}]});
+    for body in [
+        json!({"confirmed": true}),
+        set,
+        json!({"confirmed": true, "server": "two"}),
+    ] {
+        let (status, said) = replay(&ids[1], body).await;
+        assert_eq!(status, 200, "{said}");
+        let said = said.to_string();
+        assert!(
+            !said.contains(secret) && !said.contains("open sesame"),
+            "{said}"
+        );
+        assert!(said.contains("[redacted]"), "{said}");
+    }
+    let deadline = std::time::Instant::now() + DEADLINE;
+    while recorded().await < 3 {
+        assert!(std::time::Instant::now() < deadline, "{}", recorded().await);
+    }
+    assert_eq!(recorded().await, 3, "and not where there are none");
 }

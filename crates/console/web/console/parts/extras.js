@@ -1,8 +1,9 @@
 // What else a server can do: say how much it logs, keep tasks, complete what is typed.
 import { html, useEffect, useState } from '../html.js';
-import { post } from '../api.js';
+import { part, post } from '../api.js';
 import { may } from '../session.js';
-import { line, visible } from './format.js';
+import { hear } from '../store.js';
+import { line, plural, visible } from './format.js';
 import { Result } from './result.js';
 import { attempt, Button, Empty, Fault, Skeleton, toast, useRead, When, Word } from './ui.js';
 
@@ -111,4 +112,36 @@ export function Completion({ name, reference, edited }) {
   };
   return html`<div class="row" data-testid="completions"><span class="quiet small">${visible(found.argument)} may be</span>
     ${found.values.map((value) => html`<button type="button" class="chip" key=${value} onClick=${() => take(value)}>${line(value, 60)}</button>`)}</div>`;
+}
+
+/** Hears of a resource's changes while it is shown, and reads it again where it was read. */
+export function Watch({ name, uri, again }) {
+  const [on, setOn] = useState(false);
+  const [changes, setChanges] = useState(0);
+  useEffect(() => {
+    if (!on) return undefined;
+    const stop = hear((event) => {
+      if (event.kind !== 'updated' || event.uri !== uri) return;
+      setChanges((before) => before + 1);
+      again?.();
+    });
+    return stop;
+  }, [on, uri, again]);
+  // Whoever looks at something else wants to hear no more of it.
+  useEffect(() => {
+    if (!on) return undefined;
+    return () => {
+      post(`servers/${part(name)}/unsubscribe`, { uri }).catch(() => {});
+    };
+  }, [on, uri]);
+  if (!may('operator')) return null;
+  const change = (event) => {
+    const wanted = event.target.checked;
+    attempt(async () => {
+      if (wanted) await post(`servers/${part(name)}/subscribe`, { uri });
+      setOn(wanted);
+    });
+  };
+  return html`<label class="row"><input type="checkbox" checked=${on} onChange=${change} data-testid="watch" /> Tell me when it changes
+    ${changes > 0 && html`<span class="quiet small" data-testid="changes">${plural(changes, 'change')} so far</span>`}</label>`;
 }

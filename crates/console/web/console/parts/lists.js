@@ -3,7 +3,7 @@ import { html, useState } from '../html.js';
 import { get, part, post } from '../api.js';
 import { href } from '../router.js';
 import { listed } from '../store.js';
-import { Completion } from './extras.js';
+import { Completion, Watch } from './extras.js';
 import { line, visible } from './format.js';
 import { Form, useValue } from './form.js';
 import { Result } from './result.js';
@@ -126,6 +126,7 @@ function One({ name, list, one }) {
       <${Completion} name=${name} edited=${edited}
         reference=${list === 'prompts' ? { type: 'ref/prompt', name: one.name } : { type: 'ref/resource', uri: one.uriTemplate }} />`
     }
+    ${list === 'resources' && one.uri && html`<${Watch} name=${name} uri=${one.uri} again=${made ? run : null} />`}
     <div class="row"><${Button} kind="primary" disabled=${busy || edited.bad !== null} onClick=${run}
       data-testid="run">${busy ? 'Running…' : list === 'prompts' ? 'Get it' : 'Read it'}<//>${made && html`<a
       href=${href(['traffic', String(made.id)])}>Both sides of it</a>`}</div>

@@ -162,8 +162,6 @@ function Overview({ server, detail }) {
 }
 
 const Handshake = ({ detail }) => html`<div class="halves">
-  <section class="card"><h2>What it was told</h2>${detail.told ? html`<${Tree} value=${detail.told} />` : html`<p
-    class="quiet">Not known here.</p>`}</section>
   <section class="card"><h2>What it said</h2>${detail.hello ? html`<${Tree} value=${detail.hello} />` : html`<p
     class="quiet">Nothing yet.</p>`}</section>
   <section class="card"><h2>Capabilities</h2>${detail.capabilities ? html`<${Tree} value=${detail.capabilities} />` : html`<p

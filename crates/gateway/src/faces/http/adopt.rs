@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     admission::Admission,
-    kept::{Keeping, Opened, Record, Taken},
+    kept::{Opened, Record, Taken},
     limits,
     session::{Outlet, Weight, legacy::Session},
 };
@@ -82,14 +82,13 @@ pub(super) async fn adopt(
             Taken::Ours(record, hold) => {
                 let place = place(face, admission).map_err(Refusal::Full)?;
                 let on_disk = OnDisk::new(hold);
-                let held = bring_back(face, scope, admission, *record, on_disk, place).await;
+                let held = bring_back(face, scope, admission, &record, on_disk, place);
                 let held = face.sessions.add(id.to_owned(), held);
                 drop(coming);
                 return Ok(held);
             }
-            Taken::Unknown => return Err(Refusal::Unknown),
-            Taken::Elsewhere if !keeping.follows_somebody() => return Err(Refusal::Unknown),
-            Taken::Elsewhere | Taken::NotNow => {}
+            Taken::Unknown | Taken::Elsewhere => return Err(Refusal::Unknown),
+            Taken::NotNow => {}
         }
         drop(coming);
         tokio::time::sleep(limits::SESSION_LOOK).await;
@@ -97,11 +96,11 @@ pub(super) async fn adopt(
     Err(Refusal::NotNow)
 }
 
-async fn bring_back(
+fn bring_back(
     face: &Face,
     scope: &Scope,
     admission: &Admission,
-    record: Record,
+    record: &Record,
     on_disk: OnDisk,
     place: Place,
 ) -> Held {
@@ -112,7 +111,7 @@ async fn bring_back(
         face.gateway.clone(),
         scope.clone(),
         admission,
-        &record,
+        record,
         general.clone(),
     );
     tracing::debug!(epoch = record.epoch, "a session is brought back");
@@ -189,11 +188,4 @@ fn id_of(token: &str) -> Option<Id> {
     let method = Method::Ping.as_str();
     let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{token},\"method\":\"{method}\"}}");
     Message::parse(text.into()).ok()?.id()
-}
-
-impl Keeping {
-    /// Whether another process gives its sessions to this one.
-    fn follows_somebody(&self) -> bool {
-        false
-    }
 }

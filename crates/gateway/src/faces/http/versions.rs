@@ -20,6 +20,7 @@ use std::{
     convert::Infallible,
     pin::{Pin, pin},
     sync::Arc,
+    time::Instant,
 };
 use switchboard_tasks as tasks;
 use switchboard_transport::dial::DoorStream;
@@ -126,6 +127,15 @@ where
     }
 }
 
+/// Waits until a client that has just come has asked something, for a moment: whoever was
+/// let in before we stopped is answered.
+async fn begun(open: &Connection) {
+    let until = Instant::now() + limits::LAST_COMERS;
+    while !open.is_used() && Instant::now() < until {
+        tokio::time::sleep(limits::ROOM_PAUSE).await;
+    }
+}
+
 /// Serves until the client leaves, it has to give way, or we end.
 async fn drive(
     mut connection: Pin<&mut impl Driven>,
@@ -152,10 +162,13 @@ async fn drive(
             connection.as_mut().wind_down();
             connection.await
         }
-        () = shutdown.cancelled() => {
-            connection.as_mut().wind_down();
-            connection.await
-        }
+        () = shutdown.cancelled() => tokio::select! {
+            result = &mut connection => result,
+            () = begun(open) => {
+                connection.as_mut().wind_down();
+                connection.await
+            }
+        },
     };
     if let Err(fault) = result {
         tracing::debug!(%fault, "a client's connection ended badly");

@@ -1,6 +1,7 @@
 //! What a page of a server's may do: run, and be seen. Hosts that it wishes to reach are
 //! named only where they are hosts and nothing else, and only where somebody said so.
 
+use crate::limits;
 use serde_json::Value;
 
 /// What a page asks for.
@@ -18,16 +19,13 @@ pub(super) struct Wishes {
     pub(super) refused: Vec<String>,
 }
 
-/// How many hosts of one kind are looked at.
-const MOST: usize = 32;
-
 impl Wishes {
     /// As the `_meta.ui` of a page says.
     pub(super) fn of(ui: &Value) -> Self {
         let mut refused = Vec::new();
         let mut read = |name: &str| {
             let all = ui["csp"][name].as_array();
-            let all = all.into_iter().flatten().take(MOST);
+            let all = all.into_iter().flatten().take(limits::APP_HOSTS);
             let (good, bad): (Vec<&str>, Vec<&str>) = all
                 .filter_map(Value::as_str)
                 .partition(|source| is_source(source));

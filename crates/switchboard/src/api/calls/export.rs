@@ -6,32 +6,35 @@ use super::{
         answer::{Answer, No, Reply},
         asking::Ask,
     },
-    looks, read_filter,
+    looks, read_filter, search,
 };
 use crate::{VERSION, watching::Tapping};
+use std::sync::Arc;
 use switchboard_gateway::Written;
 use switchboard_record::cassette;
 
 /// The calls that match a filter and whose messages are kept, oldest first, without secrets.
-pub(super) fn answer(api: &Api, tapping: &Tapping, ask: &Ask) -> Answer {
+pub(super) async fn answer(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answer {
     let filter = read_filter(&ask.word("filter").unwrap_or_default())?;
     looks(tapping, ask);
-    let tap = &tapping.tap;
-    let mut numbers: Vec<u64> = tap
-        .calls()
-        .filter(|call| call.kept && ask.who.may_see(&call.principal))
-        .filter(|call| filter.matches(call, &mut |text| tap.says(call.id, text)))
-        .map(|call| call.id)
-        .collect();
-    if numbers.is_empty() {
+    let (tap, host) = (tapping.tap.clone(), api.host.clone());
+    let write = move |looking: &search::Looking| {
+        let kept = looking.calls(None).filter(|(call, _)| call.kept);
+        let wanted = kept.filter(|(_, is_wanted)| *is_wanted);
+        let mut numbers: Vec<u64> = wanted.map(|(call, _)| call.id).collect();
+        numbers.reverse();
+        let is_any = !numbers.is_empty();
+        is_any.then(|| cassette::export(&host, &tap, &numbers, VERSION))
+    };
+    let text = search::look(&api.searches, &tapping.tap, filter, ask, write).await?;
+    let text = text.ok_or_else(|| {
         let text = "there is no call that matches and whose messages are kept";
         let hint =
             "they are kept from now on for ten minutes; up --tap keeps them from the beginning";
-        return Err(No::not_found(text).hint(hint));
-    }
-    numbers.reverse();
+        No::not_found(text).hint(hint)
+    })?;
     Ok(Reply::Page(Written {
         content_type: "application/jsonl",
-        text: cassette::export(&api.host, tap, &numbers, VERSION),
+        text,
     }))
 }

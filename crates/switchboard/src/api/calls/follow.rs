@@ -44,6 +44,8 @@ async fn look(api: Weak<Api>, mut changes: u64) {
             let whose = Some(Arc::from(call.principal.as_str()));
             let call = Box::new(call);
             api.feed.tell(Event::Call { call }, whose);
+            // Whoever listens takes some of them before there are too many.
+            tokio::task::yield_now().await;
         }
         let armed = tapping.tap.state();
         if state.as_ref() != Some(&(armed.armed, armed.by.clone())) {

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use switchboard_api::calls::{Made, Make};
 use switchboard_host::{
-    Admitted, CallError, Client, Event, Exchange, NoSink, Outcome, Scope, Server, Verdict,
-    observe::Shown,
+    Admitted, CallError, Client, ClientSink, Event, Exchange, NoSink, Outcome, Scope, Server,
+    Verdict, observe::Shown,
 };
 use switchboard_wire::{Id, Message, Method, Params, Payload, Revision, json as text};
 
@@ -92,15 +92,32 @@ fn params(make: &Make) -> Result<String, No> {
 
 /// Who makes it: nobody who can be asked, except whether it may be made.
 pub(super) fn client(principal: &str, revision: Option<Revision>) -> Client {
+    client_with(principal, revision, Arc::new(NoSink))
+}
+
+/// The same, who hears of what no call is about.
+pub(super) fn client_with(
+    principal: &str,
+    revision: Option<Revision>,
+    ear: Arc<dyn ClientSink>,
+) -> Client {
     let revision = revision.unwrap_or(Revision::NEWEST_LEGACY);
     let capabilities = Bytes::from_static(br#"{"elicitation":{"form":{}}}"#);
-    let client = Client::new(principal.into(), revision, capabilities, Arc::new(NoSink));
+    let client = Client::new(principal.into(), revision, capabilities, ear);
     let greeting = json!({
         "protocolVersion": revision.as_str(),
         "capabilities": {},
         "clientInfo": {"name": "switchboard-console", "version": crate::VERSION},
     });
     client.greeting(greeting.to_string().into()).deciding(true)
+}
+
+/// On whose behalf somebody makes calls here.
+pub(super) fn caller(who: &Who) -> &str {
+    match &*who.principal {
+        CONTROL => CONSOLE,
+        own => own,
+    }
 }
 
 /// Makes a call, and waits for its end.
@@ -110,10 +127,7 @@ pub(super) async fn run(
     who: &Who,
     wanted: Wanted,
 ) -> Result<Made, No> {
-    let principal = match &*who.principal {
-        CONTROL => CONSOLE,
-        own => own,
-    };
+    let principal = caller(who);
     let revision = wanted.era.unwrap_or_else(|| {
         let plain = client(principal, None);
         match wanted.server.era_for(&plain) == plain.era() {

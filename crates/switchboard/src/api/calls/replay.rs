@@ -1,5 +1,6 @@
 //! `POST calls/{id}/replay`: a call once more, as it was or changed, and where what comes
-//! of it differs.
+//! of it differs. What is told of it is without secrets, as it is everywhere; where another's
+//! secrets are sent once more, an admin has to say so, and it is put on record.
 
 use super::{
     super::{
@@ -14,8 +15,17 @@ use super::{
 use crate::{limits, watching::Tapping};
 use serde_json::Value;
 use std::sync::Arc;
-use switchboard_api::calls::{Call, Difference, Made, Put, Replay, Replayed};
-use switchboard_record::tap::difference::{differences, pointer};
+use switchboard_api::{
+    calls::{Call, Difference, Made, Put, Replay, Replayed},
+    sessions::Role,
+};
+use switchboard_record::{
+    audit::Record,
+    tap::{
+        difference::{differences, pointer},
+        redact,
+    },
+};
 use switchboard_wire::{Message, Method, json as text};
 
 /// Answers.
@@ -38,12 +48,13 @@ pub(super) async fn answer(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answ
     let named =
         named.ok_or_else(|| No::conflict("this call was for no server").field("/server"))?;
     let server = make::server(api, named)?;
+    let params = params(&request, &call, &replay)?;
+    uses_secrets(api, ask, &call, &replay, &request)?;
     if !replay.confirmed && !Repeatable::asked(api).await.is(&call) {
         let what = call.name.as_deref().unwrap_or(&call.method);
         let text = format!("{what} does not say that it can be called twice without harm");
         return Err(No::confirm(text).hint("say that it is meant: confirmed"));
     }
-    let params = params(&request, &call, &replay)?;
     let mut replayed = Replayed::default();
     for _ in 0..times {
         let wanted = Wanted {
@@ -54,11 +65,60 @@ pub(super) async fn answer(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answ
             confirmed: replay.confirmed,
             replay_of: Some(call.id),
         };
-        let made = make::run(api, tapping, &ask.who, wanted).await?;
+        let mut made = make::run(api, tapping, &ask.who, wanted).await?;
+        made.result = made.result.as_ref().map(shown);
+        made.error = made.error.as_ref().map(shown);
         replayed.runs.push(made);
     }
     compare(tapping, &call, replay.era.is_none(), &mut replayed);
     Reply::json(&replayed)
+}
+
+/// Whether somebody else's secrets may be used for it. They are where the call had any, and
+/// are not all set anew.
+fn uses_secrets(
+    api: &Api,
+    ask: &Ask,
+    call: &Call,
+    replay: &Replay,
+    request: &Message,
+) -> Result<(), No> {
+    let is_own = *call.principal == *make::caller(&ask.who);
+    let mut kept = params(request, call, &Replay::default())?;
+    if replay.arguments.is_some() {
+        let mut value: Value = serde_json::from_str(&kept).unwrap_or_default();
+        value["arguments"] = Value::Null;
+        kept = value.to_string();
+    }
+    let (_, secrets) = redact(&kept);
+    if is_own || secrets == 0 {
+        return Ok(());
+    }
+    if ask.who.role < Role::Admin {
+        let text =
+            "this call has secrets of another's in it: to send them once more wants the role admin";
+        return Err(No::not_allowed(text));
+    }
+    let elsewhere = replay.server.as_ref();
+    let elsewhere = elsewhere.filter(|server| Some(*server) != call.server.as_ref());
+    if let Some(other) = elsewhere.filter(|_| !replay.confirmed) {
+        let text = format!("this would tell {other:?} secrets that were meant for another server");
+        return Err(No::confirm(text).hint("say that it is meant: confirmed"));
+    }
+    let record = Record::new("replay").with("call", call.id);
+    let record = record.with("principal", call.principal.as_str());
+    let record = record.with("server", elsewhere.or(call.server.as_ref()).cloned());
+    api.record(ask, record);
+    Ok(())
+}
+
+/// A value without its secrets.
+fn shown(value: &Value) -> Value {
+    let (text, cut) = redact(&value.to_string());
+    match cut {
+        0 => value.clone(),
+        _ => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+    }
 }
 
 /// The parameters to send: as they were, under the server's own name, with what is set.
@@ -146,6 +206,12 @@ fn compare(tapping: &Tapping, call: &Call, by_server: bool, replayed: &mut Repla
         return;
     };
     replayed.same = before == after;
+    // Whether a word is a secret its name may tell, which is not in what differs.
+    let whole = |text: &[u8]| {
+        let (text, _) = redact(&String::from_utf8_lossy(text));
+        text.into_bytes()
+    };
+    let (before, after) = (whole(&before), whole(&after));
     let value = |text: &[u8]| serde_json::from_slice::<Value>(text).ok();
     replayed.differences = differences(&before, &after)
         .into_iter()

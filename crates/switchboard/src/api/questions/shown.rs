@@ -9,6 +9,15 @@ use switchboard_record::audit::redact;
 
 /// The question as it is shown: without secrets.
 pub(super) fn shown(question: &desk::Question) -> Question {
+    let mut shown = whole(question);
+    if let Some(about) = &mut shown.about {
+        redact(about);
+    }
+    shown
+}
+
+/// The same with them, for whoever asked for that on record.
+pub(super) fn whole(question: &desk::Question) -> Question {
     let params: Value = serde_json::from_slice(&question.params).unwrap_or_default();
     let text = |key: &str| params[key].as_str().map(str::to_owned);
     let consent = question.consent.as_deref();
@@ -49,10 +58,7 @@ pub(super) fn shown(question: &desk::Question) -> Question {
             .filter(|_| question.kind == desk::Kind::Form)
             .cloned(),
         url: text("url").filter(|_| question.kind == desk::Kind::Page),
-        about: about.map(|mut about| {
-            redact(&mut about);
-            about
-        }),
+        about,
         changes: Vec::new(),
         answers: answers(question),
         also_client: question.also_client,
@@ -61,6 +67,7 @@ pub(super) fn shown(question: &desk::Question) -> Question {
             by: answered.by.clone(),
             at: millis(answered.at),
         }),
+        partial: false,
     }
 }
 

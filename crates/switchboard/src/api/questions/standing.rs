@@ -403,11 +403,12 @@ fn definitions(api: &Api) -> Vec<(Question, Act)> {
 }
 
 fn change(changed: &Changed) -> Change {
+    let (before, after) = changed.texts();
     Change {
         of: visible::line(&changed.called()),
         path: String::new(),
-        before: None,
-        after: Some(changed.diff()),
+        after: after.or_else(|| Some(changed.diff())),
+        before,
         warnings: vec![changed.why.to_owned()],
     }
 }

@@ -15,9 +15,79 @@ fn who(role: Role) -> Who {
 fn the_table_alone_says_who_may() {
     for route in ROUTES {
         for role in [Role::Own, Role::Viewer, Role::Operator, Role::Admin] {
-            let may = permitted(route, &who(role)).is_ok();
-            assert_eq!(may, role >= route.role, "{} {}", route.verb, route.path);
+            for (open, edit) in [(false, true), (false, false), (true, true), (true, false)] {
+                let may = permitted(May { open, edit }, route, &who(role)).is_ok();
+                let edits = route.edits == Edits::Always;
+                let expected = role >= route.role && (edit || !edits);
+                assert_eq!(may, expected, "{} {}", route.verb, route.path);
+            }
         }
+        assert!(route.others >= route.role && route.others > Role::Own);
+    }
+}
+
+/// Whatever changes files says so: all that is not only asked, but for what is known to
+/// change nothing that lasts.
+#[test]
+fn what_changes_nothing_that_lasts_is_known() {
+    let plain = [
+        "POST calls",
+        "POST apps",
+        "POST calls/{id}/replay",
+        "POST calls/{id}/reveal",
+        "DELETE calls/{id}",
+        "POST tap",
+        "POST questions/{id}/reveal",
+        "POST servers/{segment}/reconnect",
+        "POST servers/{segment}/sign-in",
+        "POST servers/{segment}/sign-out",
+        "POST forms",
+        "POST validate",
+        "POST settings/read",
+        "POST session",
+        "DELETE session",
+        "POST codes",
+    ];
+    for route in ROUTES {
+        let name = format!("{} {}", route.verb, route.path);
+        let is_plain = route.verb == "GET" || plain.contains(&name.as_str());
+        assert_eq!(is_plain, route.edits == Edits::Never, "{name}");
+    }
+}
+
+#[test]
+fn answers_that_last_are_edits() {
+    let route = ROUTES
+        .iter()
+        .find(|route| route.edits == Edits::WithALastingAnswer);
+    let ask = |action: &str| {
+        let body = serde_json::json!({ "action": action }).to_string();
+        let who = who(Role::Admin);
+        let here = switchboard_gateway::Counts::default();
+        Ask::new(
+            route.unwrap(),
+            Vec::new(),
+            who,
+            here,
+            String::new(),
+            body.into(),
+        )
+    };
+    let none = May {
+        open: false,
+        edit: false,
+    };
+    for (action, may) in [
+        ("allow", true),
+        ("deny", true),
+        ("allow-always", false),
+        ("deny-always", false),
+        ("approve", false),
+        ("reject", false),
+    ] {
+        assert_eq!(lasting(none, &ask(action)).is_ok(), may, "{action}");
+        let all = May { edit: true, ..none };
+        assert!(lasting(all, &ask(action)).is_ok());
     }
 }
 

@@ -3,6 +3,7 @@
 use super::super::answer::{Answer, Reply};
 use crate::roster::Member;
 use switchboard_api::servers::{SignIn, SignInStep};
+use switchboard_auth::Ended;
 use switchboard_local::secret;
 
 /// What helps where a step failed.
@@ -61,8 +62,8 @@ pub(super) fn answer(member: &Member) -> Answer {
     let (outcome, fault) = match ended {
         None if steps.is_empty() => ("none", None),
         None => ("under-way", None),
-        Some(Ok(())) => ("done", None),
-        Some(Err(why)) => ("failed", Some(secret::text(&why).into_owned())),
+        Some(Ended::SignedIn) => ("done", None),
+        Some(Ended::Failed(why)) => ("failed", Some(secret::text(&why).into_owned())),
     };
     let remedy = fault.as_deref().and_then(|fault| remedy(&steps, fault));
     Reply::json(&SignIn {

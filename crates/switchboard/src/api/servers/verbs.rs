@@ -7,13 +7,12 @@ use super::{
         asking::Ask,
         state,
     },
-    look, member, usable,
+    look, member, usable, watched,
 };
 use crate::{limits, permissions::pin_key, report::report};
 use std::{net::Ipv4Addr, sync::Arc};
 use switchboard_api::{
     servers::{Act, Done},
-    sessions::Role,
     state::Server as Row,
 };
 use switchboard_config::{
@@ -45,6 +44,11 @@ pub(super) async fn act(api: &Arc<Api>, ask: &Ask, verb: &str) -> Answer {
         }
         "enable" | "disable" => (switch(api, ask, &name, verb == "enable")?, None),
         "sign-in" => sign_in(api, ask, &act, &name, &usable(&member)?).await?,
+        "subscribe" | "unsubscribe" => {
+            let (server, uri) = (usable(&member)?, act.uri.as_deref());
+            let did = watched::watch(api, ask, &server, uri, verb == "subscribe").await?;
+            (did, None)
+        }
         "sign-out" => {
             let authority = member.authority.as_ref();
             let authority = authority.ok_or_else(|| no_sign_in(&name))?;
@@ -190,9 +194,6 @@ async fn come_back(page: &str, pasted: &str) -> Result<(), No> {
 
 /// Approves or rejects what a repository brings.
 async fn decide(api: &Arc<Api>, ask: &Ask, act: &Act, name: &str, yes: bool) -> Result<String, No> {
-    if ask.who.role < Role::Admin {
-        return Err(No::not_allowed("this wants the role admin"));
-    }
     if yes {
         ask.who.must_approve(api)?;
     }

@@ -9,14 +9,16 @@ use super::{
         proposals::{self, Proposal},
         servers::{look, no_home},
     },
-    confirmed, conflict, imports, may_edit,
+    confirmed, conflict, imports, write,
 };
-use crate::pipeline::Look;
+use crate::{limits, pipeline::Look};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use switchboard_api::settings::{Edit, Written};
 use switchboard_config::{
-    Entry, Places, Scope, Source, Transport, Verdict, check,
+    Entry, Fault, Places, Scope, Source, Transport, Verdict,
+    approval::Prompt,
+    check,
     edit::{Plan, Target},
     read, redacted,
 };
@@ -24,7 +26,6 @@ use switchboard_local::diff;
 use switchboard_record::audit::Record;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
-    may_edit(api)?;
     let mut edit: Edit = ask.body()?;
     let places = api.options.places().ok_or_else(no_home)?;
     let path = path(&edit, &places)?;
@@ -51,11 +52,10 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
             }
             let written = edit.entry.clone();
             let written = written.ok_or_else(|| No::invalid("what is added?").field("/entry"))?;
-            let entry =
-                parsed(&edit.name, &written).map_err(|fault| No::invalid(fault).field("/entry"))?;
+            let entry = parsed(&edit.name, &written)?;
             permitted(&look, &entry)?;
             let difference = difference(before.as_ref(), Some(&written));
-            if runs_something(&entry) {
+            if runs_something(&entry, &places) {
                 return propose(api, ask, edit, entry, &look, &places, difference);
             }
             let plan = plan
@@ -81,18 +81,35 @@ pub(in super::super) fn path(edit: &Edit, places: &Places) -> Result<Vec<String>
     }
 }
 
-/// The entry, if nothing is wrong with it; what is, otherwise.
-pub(in super::super) fn parsed(name: &str, written: &Value) -> Result<Entry, String> {
+/// Why what was sent is no entry.
+#[derive(Debug, thiserror::Error)]
+pub(in super::super) enum NoEntry {
+    #[error("the entry must be an object")]
+    NoObject,
+    #[error("the entry is empty")]
+    Empty,
+    #[error("{}", .0.reason())]
+    Faulty(Box<Fault>),
+}
+
+impl From<NoEntry> for No {
+    fn from(fault: NoEntry) -> Self {
+        Self::invalid(fault.to_string()).field("/entry")
+    }
+}
+
+/// The entry, if nothing is wrong with it.
+pub(in super::super) fn parsed(name: &str, written: &Value) -> Result<Entry, NoEntry> {
     if !written.is_object() {
-        return Err("the entry must be an object".to_owned());
+        return Err(NoEntry::NoObject);
     }
     let text = json!({ "mcpServers": { name: written } }).to_string();
-    let mut entries = read(&text, &Source::Ours, Scope::User).map_err(|fault| fault.reason())?;
-    let entry = entries.pop().ok_or("the entry is empty")?;
-    if let Some(fault) = entry.faults.first() {
-        return Err(fault.reason());
+    let mut entries = read(&text, &Source::Ours, Scope::User).map_err(NoEntry::Faulty)?;
+    let entry = entries.pop().ok_or(NoEntry::Empty)?;
+    match entry.faults.first() {
+        Some(fault) => Err(NoEntry::Faulty(Box::new(fault.clone()))),
+        None => Ok(entry),
     }
-    Ok(entry)
 }
 
 /// Whether policy lets the server be added.
@@ -120,14 +137,14 @@ pub(in super::super) fn permitted(look: &Look, entry: &Entry) -> Result<(), No> 
 
 /// Whether using it would start anything, or tell anything: all but an address and nothing
 /// else does.
-fn runs_something(entry: &Entry) -> bool {
+fn runs_something(entry: &Entry, places: &Places) -> bool {
     let is_address = matches!(
         entry.transport,
         Transport::Http | Transport::Sse | Transport::Ws
     );
     // An address that is filled in here would be told what our environment holds.
-    let is_filled_in = entry.written.to_string().contains("${");
-    !is_address || entry.headers_helper.is_some() || is_filled_in
+    let is_filled_in = || !Prompt::of(entry, places).reads.is_empty();
+    !is_address || entry.headers_helper.is_some() || is_filled_in()
 }
 
 /// What goes and what comes, without secrets.
@@ -148,21 +165,9 @@ fn difference(before: Option<&Value>, after: Option<&Value>) -> Vec<String> {
 }
 
 fn finish(api: &Arc<Api>, ask: &Ask, edit: &Edit, plan: Plan, difference: Vec<String>) -> Answer {
-    let digest = plan.digest();
-    let written = confirmed(edit.confirm.as_deref(), &digest)?;
-    if written && !plan.is_empty() {
-        plan.write().map_err(|fault| conflict(&fault))?;
-        let event = if edit.what == "add" { "add" } else { "remove" };
-        api.record(ask, Record::new(event).with("server", edit.name.as_str()));
-        api.read_again()?;
-    }
-    Reply::json(&Written {
-        file: plan.target().file().display().to_string(),
-        difference,
-        digest,
-        written,
-        question: None,
-    })
+    let event = if edit.what == "add" { "add" } else { "remove" };
+    let record = Record::new(event).with("server", edit.name.as_str());
+    write(api, ask, &plan, edit.confirm.as_deref(), difference, record)
 }
 
 /// Keeps what would be added until somebody approves it. Without a yes to the difference
@@ -181,6 +186,9 @@ fn propose(
             "this gateway lets everybody in (--no-auth): what is to be run is not added here",
         )
         .hint("switchboard add"));
+    }
+    if entry.written.to_string().len() > limits::API_PROPOSAL_BYTES {
+        return Err(No::invalid("the entry is too large to wait for approval").field("/entry"));
     }
     let confirm = edit.confirm.clone();
     let proposal = Proposal::new(edit, &entry, look, places, &ask.who.recorded());

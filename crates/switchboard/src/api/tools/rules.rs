@@ -2,12 +2,12 @@
 
 use super::super::{
     Api,
-    answer::{Answer, No, Reply},
+    answer::{Answer, No},
     asking::Ask,
-    settings::{conflict, may_edit},
+    settings::{conflict, write},
 };
 use std::sync::Arc;
-use switchboard_api::{settings::Written, tools::Rule};
+use switchboard_api::tools::Rule;
 use switchboard_config::edit::{Plan, Target};
 use switchboard_record::audit::Record;
 
@@ -16,7 +16,6 @@ use switchboard_record::audit::Record;
 const LISTS: [&str; 3] = ["allow", "ask", "deny"];
 
 pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
-    may_edit(api)?;
     let rule: Rule = ask.body()?;
     let list = match rule.decision.as_str() {
         "allow" | "ask" | "deny" => Some(rule.decision.as_str()),
@@ -58,19 +57,7 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
             }
         }
     }
-    let digest = plan.digest();
-    let written = super::super::settings::confirmed(rule.confirm.as_deref(), &digest)?;
-    if written && !plan.is_empty() {
-        plan.write().map_err(|fault| conflict(&fault))?;
-        let record = Record::new("rules").with("decision", rule.decision.as_str());
-        api.record(ask, record.with("tools", rule.tools.clone()));
-        api.read_again()?;
-    }
-    Reply::json(&Written {
-        file: plan.target().file().display().to_string(),
-        difference,
-        digest,
-        written,
-        question: None,
-    })
+    let record = Record::new("rules").with("decision", rule.decision.as_str());
+    let record = record.with("tools", rule.tools.clone());
+    write(api, ask, &plan, rule.confirm.as_deref(), difference, record)
 }

@@ -1,0 +1,128 @@
+//! `up --replace` and `restart`: one gateway takes another's place while clients call.
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use switchboard_testkit::{
+    HttpClient, LEGACY, Program,
+    world::{World, address, echo_http, servers, to_the_end, until},
+};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// A world with a server that outlives gateways, and the first gateway of `up`.
+async fn scene() -> (World, Program, Program, String) {
+    let server = echo_http(&[]);
+    let world = World::with(&servers([("far", address(&server).await)]));
+    let first = world
+        .launch(&["up", "--port", "0", "--no-builtins"])
+        .spawn();
+    let url = first.url().await;
+    noted(&world).await;
+    (world, server, first, url)
+}
+
+/// Waits until other commands find a gateway.
+async fn noted(world: &World) {
+    let found = until(LONG, || (!world.notes().is_empty()).then_some(()));
+    found.await.expect("a note is left");
+}
+
+async fn client(world: &World, url: &str) -> HttpClient {
+    let token = format!("Bearer {}", world.token("tokens/default"));
+    let mut client = HttpClient::new(&format!("{url}/mcp")).header("authorization", &token);
+    client.initialize(LEGACY).await;
+    client
+}
+
+#[tokio::test]
+async fn nobody_is_refused_while_one_takes_the_place_of_another() {
+    let (world, _server, mut running, url) = scene().await;
+    let (stop, calls) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicU64::new(0)),
+    );
+    let mut lanes = Vec::new();
+    for lane in 0..4 {
+        let mut client = client(&world, &url).await;
+        let (stop, calls) = (stop.clone(), calls.clone());
+        lanes.push(tokio::spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                let nonce = format!("{lane}-{}", calls.fetch_add(1, Ordering::Relaxed));
+                let arguments = json!({"nonce": nonce});
+                let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                    "params": {"name": "far__echo", "arguments": arguments}});
+                let sent = client.try_send(Method::POST, &[], call.to_string().into());
+                let reply = sent.await.expect("every connection is taken and answered");
+                assert_eq!(reply.status, StatusCode::OK, "{:?}", reply.body);
+                let answer: Value = reply.message();
+                assert_eq!(switchboard_testkit::text_of(&answer), nonce);
+            }
+        }));
+    }
+    for words in [&["up", "--replace", "--no-builtins"][..], &["restart"]] {
+        let before = calls.load(Ordering::Relaxed);
+        let enough = || (calls.load(Ordering::Relaxed) >= before + 20).then_some(());
+        until(LONG, enough).await.expect("calls are answered");
+        let next = world.launch(words).spawn();
+        assert_eq!(next.url().await, url, "{words:?}");
+        let ended = running.wait(LONG).await;
+        assert!(ended.success(), "{words:?}: {}", running.stderr());
+        running = next;
+    }
+    let before = calls.load(Ordering::Relaxed);
+    let enough = || (calls.load(Ordering::Relaxed) >= before + 20).then_some(());
+    until(LONG, enough).await.expect("calls are answered");
+    stop.store(true, Ordering::Relaxed);
+    for lane in lanes {
+        lane.await.expect("a client that was refused nothing");
+    }
+    println!("{} calls", calls.load(Ordering::Relaxed));
+}
+
+/// What is under way at the old one is ended there, and whoever comes back for it at the
+/// new one gets it.
+#[tokio::test]
+async fn a_call_under_way_ends_where_it_began() {
+    let (world, _server, mut first, url) = scene().await;
+    let mut client = client(&world, &url).await;
+    let file = world.path("effects");
+    let arguments = json!({"steps": 40, "intervalMs": 50, "marker": "once", "file": file});
+    let params = json!({"name": "far__progress", "arguments": arguments});
+    let mut stream = client.stream("tools/call", params).await;
+    let seen = stream.next().await.expect("an event").id.expect("a number");
+    drop(stream);
+    let second = world.launch(&["up", "--replace", "--no-builtins"]).spawn();
+    second.url().await;
+    // The old one does not listen any more when it is gone; who asks now is at the new.
+    let headers = [("accept", "text/event-stream"), ("last-event-id", &*seen)];
+    first.wait(LONG).await;
+    let again = client.open(Method::GET, &headers, "").await;
+    assert_eq!(again.status, StatusCode::OK);
+    let (steps, answer) = to_the_end(again).await;
+    assert_eq!(switchboard_testkit::text_of(&answer), "once");
+    assert_eq!(steps.len(), 40);
+    assert_eq!(fs::read_to_string(file).unwrap(), "once\n");
+}
+
+/// One that cannot serve leaves the other where it is.
+#[tokio::test]
+async fn who_fails_to_take_the_place_takes_nothing() {
+    let (world, _server, mut first, url) = scene().await;
+    let mut client = client(&world, &url).await;
+    let broken = world.write("broken.json", "{");
+    let broken = broken.to_str().unwrap();
+    let words = ["--mcp-config", broken, "up", "--replace"];
+    let failed = world.run(&words).await;
+    assert_ne!(failed.code, Some(0), "{failed:?}");
+    assert_eq!(first.ended(), None, "{}", first.stderr());
+    let said = client.request("ping", json!({})).await;
+    assert!(said.get("result").is_some(), "{said}");
+}

@@ -1,0 +1,176 @@
+//! Calls that match a filter. A text in quotes is looked for in all messages that are kept,
+//! which takes its time: it is done aside, one search of everybody at a time, and no longer
+//! than somebody waits for it.
+
+use super::super::{
+    answer::No,
+    asking::{Ask, Who},
+};
+use crate::limits;
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use switchboard_api::{calls::Call, filter::Filter};
+use switchboard_record::tap::Tap;
+use switchboard_tasks as tasks;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+/// Who searches messages now.
+#[derive(Debug)]
+pub(crate) struct Searches {
+    all: Arc<Semaphore>,
+    each: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
+}
+
+impl Default for Searches {
+    fn default() -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(limits::API_SEARCHES)),
+            each: Mutex::default(),
+        }
+    }
+}
+
+/// One's turn to search.
+#[derive(Debug)]
+struct Turn {
+    _own: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
+}
+
+impl Searches {
+    /// Waits a while for one's turn: a search that nobody waits for any more ends soon.
+    async fn turn(&self, holder: &Arc<str>) -> Result<Turn, No> {
+        let busy = || {
+            No::too_many("another search of yours is under way: one at a time looks into messages")
+                .hint("wait for it, or ask without a text in quotes")
+        };
+        let own = {
+            let mut each = self.each.lock();
+            // Those that nobody holds are nobody's.
+            each.retain(|_, own| Arc::strong_count(own) > 1);
+            let own = each.entry(holder.clone());
+            own.or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
+        };
+        // The table has one, who searches has one, and so has each who waits.
+        if Arc::strong_count(&own) > limits::API_SEARCHES_WAITING + 3 {
+            return Err(busy());
+        }
+        let own = timeout(limits::API_SEARCH_TURN, own.acquire_owned()).await;
+        let own = own.map_err(|_| busy())?.map_err(|_| busy())?;
+        let all = timeout(limits::API_SEARCH_TURN, self.all.clone().acquire_owned()).await;
+        let full = || No::too_many("too many look into messages already");
+        let all = all.map_err(|_| full())?.map_err(|_| full())?;
+        Ok(Turn {
+            _own: own,
+            _all: all,
+        })
+    }
+}
+
+/// Ends a search when it is dropped.
+#[derive(Default)]
+struct Wanted(Arc<AtomicBool>);
+
+impl Drop for Wanted {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Calls that are looked at one after the other, until nobody waits for them any more.
+pub(super) struct Looking {
+    tap: Arc<Tap>,
+    filter: Filter,
+    who: Who,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Looking {
+    /// All calls that whoever asks may know of, the newest first, or `only` one of them,
+    /// each with whether it is wanted.
+    pub(super) fn calls(&self, only: Option<u64>) -> impl Iterator<Item = (Call, bool)> {
+        let one = only.and_then(|id| self.tap.call(id));
+        let all = only.is_none().then(|| self.tap.calls());
+        let all = all.into_iter().flatten().chain(one);
+        all.take_while(|_| !self.is_over())
+            .filter(|call| self.who.may_see(&call.principal))
+            .map(|call| {
+                let says = &mut |text: &str| !self.is_over() && self.tap.says(call.id, text);
+                let is_wanted = self.filter.matches(&call, says);
+                (call, is_wanted)
+            })
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+}
+
+/// Looks at calls on a thread of its own, which stops when this is dropped.
+pub(super) async fn look<T: Send + 'static>(
+    searches: &Searches,
+    tap: &Arc<Tap>,
+    filter: Filter,
+    ask: &Ask,
+    make: impl FnOnce(&Looking) -> T + Send + 'static,
+) -> Result<T, No> {
+    let turn = match filter.needs_messages() {
+        true => Some(searches.turn(&ask.who.holder()).await?),
+        false => None,
+    };
+    let wanted = Wanted::default();
+    let looking = Looking {
+        tap: tap.clone(),
+        filter,
+        who: ask.who.clone(),
+        is_over: wanted.0.clone(),
+    };
+    let made = tasks::blocking(move || {
+        let made = make(&looking);
+        drop(turn);
+        made
+    });
+    let made = made.await.map_err(|fault| No::broken(&fault));
+    drop(wanted);
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of everybody at a time; whoever comes meanwhile has a turn when it is over, or
+    /// hears why not, and nobody else has to wait.
+    #[tokio::test]
+    async fn everybody_searches_once_at_a_time() {
+        let searches = Searches::default();
+        let (ada, bob): (Arc<str>, Arc<str>) = ("ada".into(), "bob".into());
+        let first = searches.turn(&ada).await.unwrap();
+        let no = searches.turn(&ada).await.unwrap_err();
+        assert!(format!("{no:?}").contains("429"), "{no:?}");
+        let other = searches.turn(&bob).await.unwrap();
+        let (next, ()) = tokio::join!(searches.turn(&ada), async { drop(first) });
+        assert!(next.is_ok());
+        drop((next, other));
+        searches.turn(&ada).await.unwrap();
+        assert!(searches.each.lock().len() <= 2, "nobody is kept");
+    }
+
+    #[test]
+    fn nothing_is_looked_for_that_nobody_waits_for() {
+        let wanted = Wanted::default();
+        let is_over = wanted.0.clone();
+        assert!(!is_over.load(Ordering::Acquire));
+        drop(wanted);
+        assert!(is_over.load(Ordering::Acquire));
+    }
+}
