@@ -174,6 +174,7 @@ async fn what_is_forbidden_is_not_called_to_verify_it() {
 async fn an_address_is_verified_with_its_headers() {
     let world = World::with(&servers([("s", echo(&[]))]));
     let (_gateway, url) = world.serve(&[]).await;
+    let url = format!("{}/mcp", url.trim_end_matches("/mcp").trim_end_matches('/'));
     let token = format!("Authorization: Bearer {}", world.token("tokens/default"));
     let file = world.write("home/s.mcp.jsonl", of_ok());
     let file = file.display().to_string();
