@@ -696,6 +696,8 @@ export type Answer<Verb extends string, Path extends string> =
   [Verb, Path] extends ['POST', `servers/${string}/disable`] ? Done :
   [Verb, Path] extends ['POST', `servers/${string}/sign-in`] ? Done :
   [Verb, Path] extends ['POST', `servers/${string}/sign-out`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/subscribe`] ? Done :
+  [Verb, Path] extends ['POST', `servers/${string}/unsubscribe`] ? Done :
   [Verb, Path] extends ['POST', `servers/${string}/approve`] ? Done :
   [Verb, Path] extends ['POST', `servers/${string}/reject`] ? Done :
   [Verb, Path] extends ['GET', `servers/${string}/${string}`] ? Listed :

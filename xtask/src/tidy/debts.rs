@@ -27,18 +27,6 @@ pub const DEBTS: &[Debt] = &[
         "what speaks to a server as a client of our own is an adapter, but not in one file yet",
     ),
     debt("eras", "crates/host/", 1, "asked between the adapters"),
-    debt(
-        "errors",
-        "crates/api/src/filter.rs",
-        5,
-        "what is wrong with a filter is a text so far",
-    ),
-    debt(
-        "errors",
-        "crates/switchboard/src/api/",
-        1,
-        "what is wrong with an entry that was sent is a text so far",
-    ),
 ];
 
 const fn debt(rule: &'static str, path: &'static str, most: usize, why: &'static str) -> Debt {

@@ -152,19 +152,7 @@ pub fn run_after(context: &Context, options: &Options, before: Before) -> Result
     let (fronted, notes) = assemble(context, options, config)?;
     let dirs = context.dirs()?;
     let token = tokens::client(&dirs).map_err(unusable)?;
-    let (port, ports) = match options.port {
-        Some(port) => (port, 0),
-        // It listens already, where the one before does.
-        None if replaced.is_some() => (PORT, 0),
-        None => (
-            PORT,
-            if first.is_some() {
-                PORTS
-            } else {
-                other_ports()?
-            },
-        ),
-    };
+    let (port, ports) = ports(options, first.is_some(), replaced.is_some())?;
     let handed = replaced.as_ref().map(|taken| taken.addresses());
     let handed = handed.and_then(|addresses| addresses.first().copied());
     let listen = Listen {
@@ -215,6 +203,17 @@ pub fn run_after(context: &Context, options: &Options, before: Before) -> Result
         .await?;
         Ok(Code::Done)
     })?
+}
+
+/// The port to listen on, and how many behind it are as good.
+fn ports(options: &Options, beside: bool, replaces: bool) -> Result<(u16, u16), Failure> {
+    Ok(match options.port {
+        Some(port) => (port, 0),
+        // It listens already, where the one before does.
+        None if replaces => (PORT, 0),
+        None if beside => (PORT, PORTS),
+        None => (PORT, other_ports()?),
+    })
 }
 
 /// Serves until it is told to stop, and shows meanwhile how the servers are doing; opens

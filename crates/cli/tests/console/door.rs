@@ -89,7 +89,10 @@ async fn a_role_from_a_claim_does_what_the_table_says() {
             let path = path(route);
             let status = door.ask(&token, route.verb, &path).await;
             let said = format!("{} {path} as {role:?}: {status}", route.verb);
-            match role < route.role {
+            // Nobody's role is enough for what lets commands run here.
+            let is_closed = ["servers/{segment}/approve", "codes"].contains(&route.path)
+                && route.verb == "POST";
+            match role < route.role || is_closed {
                 true => assert_eq!(status, 403, "{said}"),
                 false => assert!(![401, 403, 405].contains(&status), "{said}"),
             }

@@ -80,17 +80,12 @@ impl Recorder {
 
     /// An event.
     pub(crate) fn event(&self, stream: u64, number: u64, text: String) {
-        if text.len() <= limits::KEPT_EVENT {
-            self.later(stream, &Line::Event { number, text });
-        }
+        self.later(stream, &Line::Event { number, text });
     }
 
-    /// The last event. One that is large is not written: whoever comes back for it after
-    /// a crash is told that its outcome is not known.
+    /// The last event.
     pub(crate) fn last(&self, stream: u64, number: u64, text: String) {
-        if text.len() <= limits::KEPT_EVENT {
-            self.later(stream, &Line::Last { number, text });
-        }
+        self.later(stream, &Line::Last { number, text });
     }
 
     /// Waits until all of it is on disk, or until that has taken too long.

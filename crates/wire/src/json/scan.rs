@@ -73,6 +73,7 @@ pub(super) fn check_with(
 }
 
 /// How many bytes of a long string are looked at together.
+// tidy: it bounds nothing
 const BLOCK: usize = 64;
 
 /// Whether a string's byte has a meaning of its own, or must not be there.
@@ -264,6 +265,7 @@ impl<'a> Scanner<'a> {
     /// there are many of them.
     fn plain_run(&mut self) {
         /// So many, and the string is taken for a long one.
+        // tidy: it bounds nothing
         const LONG: usize = 64;
         const ONES: u64 = 0x0101_0101_0101_0101;
         const HIGH: u64 = 0x8080_8080_8080_8080;

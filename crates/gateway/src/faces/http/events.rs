@@ -115,7 +115,7 @@ impl EventLog {
         let mut state = self.state.lock();
         let is_over = state.finished.is_some();
         let last = state.events.back().map(|event| event.number);
-        for event in &state.events {
+        for event in state.events.iter().filter(|event| is_kept(&event.payload)) {
             let text = text_of(&event.payload);
             if is_over && Some(event.number) == last {
                 recorder.last(self.number, event.number, text);
@@ -129,7 +129,7 @@ impl EventLog {
     /// Sends the answer. Where events are kept, it is on disk before anybody sees it.
     pub(super) async fn send_last(&self, payload: Payload) {
         let recorder = self.state.lock().recorder.clone();
-        let Some(recorder) = recorder else {
+        let Some(recorder) = recorder.filter(|_| is_kept(&payload)) else {
             return self.send(payload, Weight::Reply);
         };
         {
@@ -236,7 +236,7 @@ impl Outlet for EventLog {
         let number = state.next;
         state.next += 1;
         state.bytes += payload.len();
-        if let Some(recorder) = &state.recorder {
+        if let Some(recorder) = state.recorder.as_ref().filter(|_| is_kept(&payload)) {
             recorder.event(self.number, number, text_of(&payload));
         }
         state.events.push_back(Event {
@@ -310,6 +310,12 @@ impl State {
             self.bytes -= event.payload.len();
         }
     }
+}
+
+/// Whether a message is written down. One that is large is not: whoever comes back for it
+/// after a crash is told that its outcome is not known.
+fn is_kept(payload: &Payload) -> bool {
+    payload.len() <= limits::KEPT_EVENT
 }
 
 /// A message as it is written down.

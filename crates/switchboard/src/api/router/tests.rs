@@ -41,6 +41,8 @@ fn what_changes_nothing_that_lasts_is_known() {
         "POST servers/{segment}/reconnect",
         "POST servers/{segment}/sign-in",
         "POST servers/{segment}/sign-out",
+        "POST servers/{segment}/subscribe",
+        "POST servers/{segment}/unsubscribe",
         "POST forms",
         "POST validate",
         "POST settings/read",
