@@ -10,12 +10,6 @@ pub const READER_LOOK: Duration = Duration::from_millis(50);
 pub const WRITE_STALL: Duration = Duration::from_secs(30);
 /// How much is read from a pipe at once.
 pub const READ_CHUNK: usize = 64 * 1024;
-/// The same of a line that is large already: as much again as is there, up to this.
-pub const LARGE_READ_CHUNK: usize = 1024 * 1024;
-/// What a server's output pipe holds once a large line came through it.
-pub const LARGE_PIPE: usize = 1024 * 1024;
-/// How many pipes may be so large: half of what the system gives a user for pipes.
-pub const LARGE_PIPES: usize = 32;
 /// Messages at least this large are counted against the [`Budget`](crate::Budget); smaller ones where they wait in a queue.
 pub const COUNTED_BYTES: usize = 16 * 1024;
 /// Bytes of large messages in memory, of all: room for a few large results, small beside any machine's memory. Where there are several principals, one has half.

@@ -80,7 +80,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Err(LineError::TooLong(self.cap));
             }
             self.afford(self.buffer.len()).await?;
-            self.buffer.reserve(self.next_chunk());
+            self.buffer.reserve(limits::READ_CHUNK.min(self.cap));
             if self.reader.read_buf(&mut self.buffer).await? == 0 {
                 let rest = self.buffer.split();
                 self.searched = 0;
@@ -88,13 +88,6 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Ok((!rest.is_empty()).then(|| self.counts.hold(rest)));
             }
         }
-    }
-
-    /// How much room the next read gets. A line that is large grows by as much as it has,
-    /// so that it is moved seldom.
-    fn next_chunk(&self) -> usize {
-        let grown = self.buffer.len().min(limits::LARGE_READ_CHUNK);
-        grown.max(limits::READ_CHUNK).min(self.cap)
     }
 
     /// Waits until so many bytes of one line may be in memory.

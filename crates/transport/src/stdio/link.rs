@@ -1,6 +1,6 @@
 //! A server behind lines: its messages in, ours out, and its process with it.
 
-use super::{LineError, LineWriter, Lines, pipe::Widening};
+use super::{LineError, LineWriter, Lines};
 use crate::{
     budget::Budget,
     inbox::{Batches, deliver},
@@ -42,7 +42,7 @@ impl StdioLink {
         budget: Budget,
         receive: Arc<dyn Receive>,
     ) -> Self {
-        let (stdin, stdout) = (process.take_stdin(), Widening::new(process.take_stdout()));
+        let (stdin, stdout) = (process.take_stdin(), process.take_stdout());
         Self::start(stdin, stdout, Some(process), cap, budget, receive)
     }
 

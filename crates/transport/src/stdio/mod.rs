@@ -3,7 +3,6 @@
 
 mod lines;
 mod link;
-mod pipe;
 mod reader;
 mod writer;
 
