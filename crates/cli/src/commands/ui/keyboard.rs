@@ -12,7 +12,10 @@ use parking_lot::Mutex;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
-use std::io::{self, stdin};
+use std::{
+    io::{self, stdin},
+    os::fd::OwnedFd,
+};
 use switchboard::process::keeper;
 use switchboard_screen::Key;
 
@@ -84,6 +87,7 @@ impl Keyboard {
             },
             () = self.hangup.gone() => {
                 self.keys = None;
+                silence();
                 std::future::pending().await
             }
             // Others had the terminal, or have it still.
@@ -125,6 +129,19 @@ impl Keyboard {
 impl Drop for Keyboard {
     fn drop(&mut self) {
         self.give_back();
+    }
+}
+
+/// The end of a pipe that nobody writes to.
+static SILENT: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
+/// Has whoever still reads our input wait for ever: a terminal that is gone is at its end
+/// again and again, and reading that would keep a core busy.
+fn silence() {
+    if let Ok((reads, writes)) = rustix::pipe::pipe()
+        && rustix::stdio::dup2_stdin(reads).is_ok()
+    {
+        *SILENT.lock() = Some(writes);
     }
 }
 

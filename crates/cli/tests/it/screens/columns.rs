@@ -55,7 +55,7 @@ fn a_wrong_name_is_told_before_the_right_one_is_asked_for() {
     let words = "call a-server-with-a-longer-name__read -a pth=x";
     let ran = on_terminal(&home, words, &[]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.out.contains("there is no \"pth\""), "{ran:?}");
+    assert!(ran.out.contains("no argument \"pth\""), "{ran:?}");
     assert!(
         !ran.out.contains("path\u{1b}[0m (string)"),
         "asked: {ran:?}"

@@ -84,6 +84,7 @@ const NOT_TYPED: [(&str, &str); 15] = [
     ("cargo xtask features", "part of cargo xtask ci"),
     ("cargo xtask peers", "installs gigabytes, and takes minutes"),
     ("cargo xtask bench", "measures for minutes"),
+    ("cargo xtask bench console", "measures for minutes"),
     (
         "cargo xtask bench-instructions",
         "runs everything in valgrind",
