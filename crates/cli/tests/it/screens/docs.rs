@@ -68,7 +68,7 @@ pages! {
 }
 
 /// Commands that no test types, and why.
-const NOT_TYPED: [(&str, &str); 15] = [
+const NOT_TYPED: [(&str, &str); 16] = [
     (
         "cargo xtask bench-instructions --budgets",
         "counts for minutes",
