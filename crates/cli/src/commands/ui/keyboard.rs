@@ -83,7 +83,10 @@ impl Keyboard {
                 Some(Ok(Event::Key(key))) => Key::of(key),
                 Some(Ok(_)) => None,
                 // The terminal is gone; a signal says so to whoever wants to know.
-                Some(Err(_)) | None => std::future::pending().await,
+                Some(Err(_)) | None => {
+                    silence();
+                    std::future::pending().await
+                }
             },
             () = self.hangup.gone() => {
                 self.keys = None;
