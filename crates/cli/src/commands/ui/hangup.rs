@@ -1,14 +1,19 @@
 //! Whether the terminal is still there. Whoever ignores SIGHUP hears of its end in no other
-//! way, and reading keys of one that is gone would go on without end.
+//! way, and reading keys of one that is gone would go on without end: it is at its end
+//! again and again, so that whoever still reads is given something that says nothing.
 
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fd::OwnedFd,
     io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
     pipe::pipe,
-    stdio::stdin,
+    stdio::{dup2_stdin, stdin},
 };
-use std::{io, sync::Arc, thread};
+use std::{
+    io,
+    sync::{Arc, OnceLock},
+    thread,
+};
 use tokio::sync::Notify;
 
 /// Watches the terminal behind stdin, until this is dropped.
@@ -21,15 +26,13 @@ pub struct Hangup {
 impl Hangup {
     pub fn watch() -> io::Result<Self> {
         let terminal = fcntl_dupfd_cloexec(stdin(), 3)?;
-        let (ends, alive) = pipe()?;
-        for end in [&ends, &alive] {
-            fcntl_setfd(end, FdFlags::CLOEXEC)?;
-        }
+        let (ends, alive) = own_pipe()?;
         let gone = Arc::new(Notify::new());
         let tells = Arc::clone(&gone);
         let watch = thread::Builder::new().name("hangup".to_owned());
         watch.spawn(move || {
             if hangs_up(&terminal, &ends) {
+                let _ = silence();
                 tells.notify_one();
             }
         })?;
@@ -45,6 +48,27 @@ impl Hangup {
         // Whoever asks again is told again.
         self.gone.notify_one();
     }
+}
+
+/// Has whoever reads keys wait for ever. They are read by a thread that cannot be ended and
+/// does not notice that nothing will come.
+fn silence() -> io::Result<()> {
+    /// The other end, to which nobody writes.
+    static SILENT: OnceLock<OwnedFd> = OnceLock::new();
+    let (reads, writes) = own_pipe()?;
+    if SILENT.set(writes).is_ok() {
+        dup2_stdin(reads)?;
+    }
+    Ok(())
+}
+
+/// A pipe that no program which we start gets.
+fn own_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (reads, writes) = pipe()?;
+    for end in [&reads, &writes] {
+        fcntl_setfd(end, FdFlags::CLOEXEC)?;
+    }
+    Ok((reads, writes))
 }
 
 /// Waits until the terminal hangs up, or the other end is dropped first.

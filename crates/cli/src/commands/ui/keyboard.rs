@@ -12,10 +12,7 @@ use parking_lot::Mutex;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
-use std::{
-    io::{self, stdin},
-    os::fd::OwnedFd,
-};
+use std::io::{self, stdin};
 use switchboard::process::keeper;
 use switchboard_screen::Key;
 
@@ -83,14 +80,10 @@ impl Keyboard {
                 Some(Ok(Event::Key(key))) => Key::of(key),
                 Some(Ok(_)) => None,
                 // The terminal is gone; a signal says so to whoever wants to know.
-                Some(Err(_)) | None => {
-                    silence();
-                    std::future::pending().await
-                }
+                Some(Err(_)) | None => std::future::pending().await,
             },
             () = self.hangup.gone() => {
                 self.keys = None;
-                silence();
                 std::future::pending().await
             }
             // Others had the terminal, or have it still.
@@ -132,19 +125,6 @@ impl Keyboard {
 impl Drop for Keyboard {
     fn drop(&mut self) {
         self.give_back();
-    }
-}
-
-/// The end of a pipe that nobody writes to.
-static SILENT: Mutex<Option<OwnedFd>> = Mutex::new(None);
-
-/// Has whoever still reads our input wait for ever: a terminal that is gone is at its end
-/// again and again, and reading that would keep a core busy.
-fn silence() {
-    if let Ok((reads, writes)) = rustix::pipe::pipe()
-        && rustix::stdio::dup2_stdin(reads).is_ok()
-    {
-        *SILENT.lock() = Some(writes);
     }
 }
 

@@ -51,7 +51,6 @@ fn a_terminal_that_is_closed_ends_the_screen() {
 }
 
 #[test]
-#[ignore = "does not hold yet: under nohup, keys of a terminal that is gone keep a core busy"]
 fn a_terminal_that_is_closed_ends_up_unless_it_is_to_stay() {
     let world = World::new();
     noted(&world);
