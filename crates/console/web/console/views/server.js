@@ -28,6 +28,10 @@ export function ServerPage({ name, tab, item }) {
   useEffect(() => {
     if (known?.signIn.word === 'signed-in') setOpened(null);
   }, [known?.signIn.word]);
+  /**
+   * @param {'reconnect' | 'enable' | 'disable' | 'sign-in' | 'sign-out' | 'approve' | 'reject'} verb
+   * @param {object} [body]
+   */
   const act = (verb, body) =>
     attempt(
       async () => {

@@ -65,6 +65,7 @@ fn the_table_is_this_one() {
             "/readyz : anybody",
             "/ GET, HEAD: anybody",
             "/console/… GET, HEAD: anybody",
+            "/app/… GET: anybody",
             "/.well-known/oauth-protected-resource… GET: anybody",
             "/.well-known/… : anybody",
             "/register : anybody",
