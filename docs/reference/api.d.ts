@@ -684,8 +684,8 @@ export interface Refused {
   field: string | null;
 }
 
-/** What a route answers. */
-export type Answer<Verb extends string, Path extends string> =
+/** What a route answers; one of several, what each of them does. */
+export type Answer<Verb extends string, Path extends string> = Path extends unknown ?
   [Verb, Path] extends ['POST', `calls/${string}/replay`] ? Replayed :
   [Verb, Path] extends ['POST', `calls/${string}/reveal`] ? CallDetail :
   [Verb, Path] extends ['POST', `questions/${string}/reveal`] ? Question :
@@ -736,4 +736,4 @@ export type Answer<Verb extends string, Path extends string> =
   [Verb, Path] extends ['POST', `session`] ? Entered :
   [Verb, Path] extends ['DELETE', `session`] ? null :
   [Verb, Path] extends ['POST', `codes`] ? Code :
-  unknown;
+  unknown : never;

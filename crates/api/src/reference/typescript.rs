@@ -45,8 +45,11 @@ pub fn typescript() -> String {
 
 /// What each route answers, by its verb and its path, for whoever asks by both.
 fn answers(types: &Types) -> String {
-    let mut text = String::from("\n/** What a route answers. */\n");
-    text.push_str("export type Answer<Verb extends string, Path extends string> =\n");
+    let mut text =
+        String::from("\n/** What a route answers; one of several, what each of them does. */\n");
+    text.push_str(
+        "export type Answer<Verb extends string, Path extends string> = Path extends unknown ?\n",
+    );
     let mut routes: Vec<&Route> = ROUTES.iter().collect();
     // A part of a path stands for anything, so that the narrower comes first.
     routes.sort_by_key(|route| {
@@ -73,7 +76,7 @@ fn answers(types: &Types) -> String {
             gives.unwrap_or("null"),
         );
     }
-    text.push_str("  unknown;\n");
+    text.push_str("  unknown : never;\n");
     text
 }
 
