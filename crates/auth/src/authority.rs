@@ -191,7 +191,10 @@ impl Authority {
         let signed_in = Box::pin(self.sign_in_by(visit)).await;
         journal.end(match &signed_in {
             Ok(_) => Ended::SignedIn,
-            Err(fault) => Ended::Failed(fault.to_string()),
+            Err(fault) => Ended::Failed {
+                why: fault.to_string(),
+                at: matches!(fault, SignInError::Registration(_)).then_some("registration"),
+            },
         });
         signed_in
     }

@@ -10,7 +10,10 @@ use http::{HeaderMap, Method, StatusCode};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::{collections::VecDeque, sync::Arc, time::Instant};
-use switchboard_local::secret::{self, HIDDEN};
+use switchboard_local::{
+    secret::{self, HIDDEN},
+    visible,
+};
 use url::{Url, form_urlencoded};
 
 /// One step.
@@ -53,8 +56,14 @@ struct Kept {
 pub enum Ended {
     /// Somebody is signed in.
     SignedIn,
-    /// Nobody is; why, for a person.
-    Failed(String),
+    /// Nobody is.
+    Failed {
+        /// Why, for a person.
+        why: String,
+        /// The step that could not even be tried, where it was not the last of those
+        /// that were: named as in [`Step::what`].
+        at: Option<&'static str>,
+    },
 }
 
 /// Fields of forms and documents that everybody may read. All others are cut: what is not
@@ -259,11 +268,7 @@ fn said_fault(text: &[u8]) -> Option<String> {
 }
 
 fn cut(text: &str) -> String {
-    let line = switchboard_local::visible::line(text);
-    match line.char_indices().nth(limits::JOURNAL_TEXT) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
-    }
+    visible::cut(&visible::line(text), limits::JOURNAL_TEXT)
 }
 
 #[cfg(test)]

@@ -24,7 +24,10 @@ pub use sqlite::Sqlite;
 pub use watch::{Change, Watch};
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
 use std::{fmt, time::Duration};
 use tokio::sync::Notify;
 
@@ -149,4 +152,9 @@ fn fits(values: &[Bytes]) -> Result<(), LedgerError> {
         true => Err(LedgerError::TooLarge),
         false => Ok(()),
     }
+}
+
+/// What is not done at all.
+fn refused<T: Send + 'static>(why: LedgerError) -> Pending<T> {
+    ready(Err(why)).boxed()
 }

@@ -1,6 +1,6 @@
 //! A ledger in memory: for as long as the process, and what the other is held to.
 
-use crate::{Clock, Entry, Item, Keep, Key, Ledger, LedgerError, Pending, Revision, fits, limits};
+use crate::{Clock, Entry, Item, Keep, Key, Ledger, Pending, Revision, fits, limits, refused};
 use bytes::Bytes;
 use futures_util::{FutureExt, future::ready};
 use parking_lot::Mutex;
@@ -59,10 +59,6 @@ impl Memory {
     }
 }
 
-fn too_large<T: Send + 'static>(why: LedgerError) -> Pending<T> {
-    ready(Err(why)).boxed()
-}
-
 impl State {
     fn live(&mut self, key: &Key, now: u64) -> Option<&mut Held> {
         let held = self.spaces.get_mut(&key.space)?.get_mut(&key.name)?;
@@ -92,7 +88,7 @@ impl Ledger for Memory {
 
     fn create(&self, key: &Key, value: Bytes, life: Option<Duration>) -> Pending<Option<Revision>> {
         if let Err(why) = fits(std::slice::from_ref(&value)) {
-            return too_large(why);
+            return refused(why);
         }
         let (now, until) = (self.clock.now(), life.map(|life| self.clock.after(life)));
         let mut state = self.state.lock();
@@ -112,7 +108,7 @@ impl Ledger for Memory {
         life: Option<Duration>,
     ) -> Pending<Option<Revision>> {
         if let Err(why) = fits(std::slice::from_ref(&value)) {
-            return too_large(why);
+            return refused(why);
         }
         let (now, until) = (self.clock.now(), life.map(|life| self.clock.after(life)));
         let mut state = self.state.lock();
@@ -182,7 +178,7 @@ impl Ledger for Memory {
 
     fn append(&self, stream: &str, values: Vec<Bytes>, keep: Keep) -> Pending<u64> {
         if let Err(why) = fits(&values) {
-            return too_large(why);
+            return refused(why);
         }
         let (now, until) = (self.clock.now(), self.clock.after(keep.life));
         let mut state = self.state.lock();

@@ -8,9 +8,10 @@
 mod jobs;
 mod schema;
 
-use crate::{Clock, Entry, Item, Keep, Key, Ledger, LedgerError, Pending, Revision, fits, limits};
+use crate::{
+    Clock, Entry, Item, Keep, Key, Ledger, LedgerError, Pending, Revision, fits, limits, refused,
+};
 use bytes::Bytes;
-use futures_util::{FutureExt, future::ready};
 use jobs::Line;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::{fmt, path::Path, sync::Arc, time::Duration};
@@ -79,7 +80,7 @@ impl Ledger for Sqlite {
 
     fn create(&self, key: &Key, value: Bytes, life: Option<Duration>) -> Pending<Option<Revision>> {
         if let Err(why) = fits(std::slice::from_ref(&value)) {
-            return ready(Err(why)).boxed();
+            return refused(why);
         }
         let (key, now, until) = (key.clone(), self.now(), self.until(life));
         self.writes(move |file| {
@@ -103,7 +104,7 @@ impl Ledger for Sqlite {
         life: Option<Duration>,
     ) -> Pending<Option<Revision>> {
         if let Err(why) = fits(std::slice::from_ref(&value)) {
-            return ready(Err(why)).boxed();
+            return refused(why);
         }
         let (key, now, until) = (key.clone(), self.now(), self.until(life));
         self.writes(move |file| {
@@ -168,7 +169,7 @@ impl Ledger for Sqlite {
 
     fn append(&self, stream: &str, values: Vec<Bytes>, keep: Keep) -> Pending<u64> {
         if let Err(why) = fits(&values) {
-            return ready(Err(why)).boxed();
+            return refused(why);
         }
         let (stream, now) = (stream.to_owned(), self.now());
         let until = signed(self.clock.after(keep.life));

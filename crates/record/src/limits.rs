@@ -22,14 +22,14 @@ pub const LOG_FILES_KEPT: usize = 4;
 /// Records of the audit that wait to be written. Calls whose record finds no room wait.
 pub const AUDIT_QUEUE: usize = 4096;
 /// Places of records that were written and are used again.
-pub const AUDIT_SPARE: usize = 512;
+pub const AUDIT_SPARE: usize = 1024;
 /// How soon records are on disk, where not each of them is waited for; and how often it
 /// is tried again where they cannot be written.
 pub const AUDIT_SECOND: Duration = Duration::from_secs(1);
 /// How long records gather before they are written, where not each of them is waited
 /// for: whoever writes need not be woken for each. As many as can come in this time
 /// have room in the queue.
-pub const AUDIT_GATHER: Duration = Duration::from_millis(50);
+pub const AUDIT_GATHER: Duration = Duration::from_millis(15);
 /// How long the end of a gateway waits until its last records are on disk.
 pub const AUDIT_CLOSE: Duration = Duration::from_secs(10);
 /// How long somebody who appends waits for the lock of the folder.
@@ -134,6 +134,10 @@ pub const TAP_SHARE: usize = 2;
 /// Parts of a message from so many bytes on are kept once, if another message of the
 /// same call has them already.
 pub const TAP_SHARED_PIECE: usize = 4096;
+/// Places of calls that gave way and are used again.
+pub const TAP_SPARE: usize = 64;
+/// Bytes that such a place may have.
+pub const TAP_SPARE_BYTES: usize = 16 * 1024;
 /// How long messages are kept after somebody last looked.
 pub const TAP_PATIENCE: Duration = Duration::from_secs(600);
 /// How often it is looked whether anybody still looks.

@@ -48,6 +48,48 @@ async fn arguments_are_completed_and_the_log_is_told_how_much() {
     desk.is_quiet().await;
 }
 
+/// A server whose one tool is run as a task and no other way.
+const TASKS: &str = r#"
+state=working
+while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  task='{"taskId":"t-1","status":"'$state'","statusMessage":"half of it","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":60000}'
+  case "$line" in
+    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) answer='"result":{"tools":[{"name":"work","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}' ;;
+    *'"tools/call"'*'"task"'*) answer='"result":{"task":'$task'}' ;;
+    *'"tasks/list"'*) answer='"result":{"tasks":['$task']}' ;;
+    *'"tasks/get"'*) answer='"result":'$task ;;
+    *'"tasks/cancel"'*) state=cancelled; answer='"result":'$(printf %s "$task" | sed s/working/cancelled/) ;;
+    *'"tasks/result"'*) answer='"result":{"content":[{"type":"text","text":"the work is done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}}' ;;
+    *) answer='"error":{"code":-32601,"message":"no"}' ;;
+  esac
+  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
+done
+"#;
+
+#[tokio::test]
+async fn a_task_is_begun_looked_at_and_ended() {
+    let entry = json!({"command": "sh", "args": ["-c", TASKS], "roots": ["/srv/work"]});
+    let desk = Desk::with(World::with(&servers([("slow", entry)]))).await;
+    let page = &desk.browser;
+    desk.go("#/servers/slow/tools/work").await;
+    page.until("return document.querySelector('[data-testid=as-task]')?.checked")
+        .await;
+    page.click("[data-testid=run]").await;
+    page.click("[data-testid=to-tasks]").await;
+    page.says("[data-testid=task]", "working").await;
+    page.says("[data-testid=task]", "half of it").await;
+    page.click("[data-testid=task] button").await;
+    page.says("main", "the work is done").await;
+    page.click("[data-testid=task] button.danger").await;
+    page.says("[data-testid=task]", "cancelled").await;
+    // And the folders that it is told of are those of its entry.
+    desk.go("#/servers/slow").await;
+    page.says("main", "/srv/work").await;
+    desk.is_quiet().await;
+}
+
 #[tokio::test]
 async fn what_another_client_has_is_added_without_telling_its_secrets() {
     let secret = "sk-kNq8Zr3vT6yWb1xD5hJm9pLs2uGc7aEf";

@@ -2,8 +2,7 @@
 //! follow from its id, which only its client and we know. Whoever reads the file learns
 //! neither ids nor what they belong to.
 
-use crate::session::seal::Seal;
-use aws_lc_rs::digest;
+use crate::session::seal::{self, Seal};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use switchboard_ledger::Key;
@@ -40,25 +39,20 @@ pub(crate) struct Secret {
     name: String,
 }
 
-fn digest_of(what: &str, of: &str) -> String {
-    let mut whole = digest::Context::new(&digest::SHA256);
-    for part in [what, of] {
-        whole.update(&(part.len() as u64).to_le_bytes());
-        whole.update(part.as_bytes());
-    }
-    hex(whole.finish())
+fn name_of(what: &str, of: &str) -> String {
+    hex(seal::digest_of([what.as_bytes(), of.as_bytes()]))
 }
 
 /// The space of a principal's sessions.
 pub(super) fn space_of(principal: &str) -> String {
-    format!("sessions/{}", digest_of("principal", principal))
+    format!("sessions/{}", name_of("principal", principal))
 }
 
 impl Secret {
     pub(super) fn of(id: &str) -> Self {
-        let seal = Seal::of(digest_of("session seal", id).as_bytes());
+        let seal = Seal::of(name_of("session seal", id).as_bytes());
         // Half of it tells sessions apart as well as all of it.
-        let mut name = digest_of("session name", id);
+        let mut name = name_of("session name", id);
         name.truncate(32);
         Self { seal, name }
     }

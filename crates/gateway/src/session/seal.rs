@@ -23,23 +23,28 @@ pub(crate) struct Binding(Vec<u8>);
 impl Binding {
     /// This principal asking for this: the method, the name or URI, and the arguments by meaning, not by spelling.
     pub(crate) fn of(principal: &str, server: &str, message: &Message, params: &Params) -> Self {
-        let mut bound = digest::Context::new(&digest::SHA256);
-        for part in [
+        let [name, uri, arguments] = [params.name, params.uri, params.arguments]
+            .map(|place| place.map_or_else(Vec::new, |span| canonical(span.of(message.raw()))));
+        let bound = digest_of([
             principal.as_bytes(),
             server.as_bytes(),
             message.method_name().as_bytes(),
-        ] {
-            bound.update(&(part.len() as u64).to_le_bytes());
-            bound.update(part);
-        }
-        for place in [params.name, params.uri, params.arguments] {
-            let value = place.map(|span| canonical(span.of(message.raw())));
-            let value = value.unwrap_or_default();
-            bound.update(&(value.len() as u64).to_le_bytes());
-            bound.update(&value);
-        }
-        Self(bound.finish().as_ref().to_vec())
+            &name,
+            &uri,
+            &arguments,
+        ]);
+        Self(bound.as_ref().to_vec())
     }
+}
+
+/// One digest of several texts, each with its length, so that none runs into the next.
+pub(crate) fn digest_of<const N: usize>(parts: [&[u8]; N]) -> digest::Digest {
+    let mut whole = digest::Context::new(&digest::SHA256);
+    for part in parts {
+        whole.update(&(part.len() as u64).to_le_bytes());
+        whole.update(part);
+    }
+    whole.finish()
 }
 
 /// The same text for the same value: members sorted, no white space.

@@ -1,8 +1,8 @@
 //! The line of those who want something of the file, and the thread that takes it: all
 //! that waits is done in one transaction, and answered when that is on disk.
 
-use crate::{LedgerError, Pending, limits};
-use futures_util::{FutureExt, future::ready};
+use crate::{LedgerError, Pending, limits, refused};
+use futures_util::FutureExt;
 use parking_lot::Mutex;
 use rusqlite::{Connection, TransactionBehavior};
 use std::{collections::VecDeque, sync::Arc};
@@ -54,7 +54,7 @@ impl Line {
         });
         let mut waiting = self.waiting.lock();
         if waiting.jobs.len() >= limits::WAITING {
-            return ready(Err(LedgerError::Busy)).boxed();
+            return refused(LedgerError::Busy);
         }
         waiting.jobs.push_back(job);
         let is_taken = std::mem::replace(&mut waiting.is_taken, true);

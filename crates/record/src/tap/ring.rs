@@ -2,8 +2,10 @@
 //! give way.
 //!
 //! Pieces are copied: a message on its way is part of the buffer that it was read into,
-//! and counts in the budget of whoever it is for. What is large is copied once, and shared
-//! by the messages of a call that have it.
+//! and counts in the budget of whoever it is for. What is small goes into one buffer for
+//! each call, which is used again when the call gives way, so that nothing has to be
+//! allocated for a call once the ring is full. What is large is copied once, and shared by
+//! the messages of a call that have it.
 
 use crate::limits;
 use bytes::Bytes;
@@ -11,6 +13,7 @@ use smallvec::SmallVec;
 use std::{
     collections::{HashMap, VecDeque},
     mem::size_of,
+    ops::Range,
     time::Instant,
 };
 use switchboard_host::observe::Edge;
@@ -37,29 +40,49 @@ impl Text {
     }
 }
 
-/// What is kept of one call.
+/// A message as it is kept.
 #[derive(Debug)]
+struct Held {
+    at: Instant,
+    edge: Edge,
+    length: usize,
+    /// Nothing where it is not kept.
+    text: Option<SmallVec<[Piece; 1]>>,
+}
+
+/// A part of a message.
+#[derive(Debug)]
+enum Piece {
+    /// In the buffer of the call.
+    Small(Range<usize>),
+    Large(Bytes),
+}
+
+/// What is kept of one call.
+#[derive(Debug, Default)]
 struct Kept {
-    messages: Vec<Crossing>,
+    messages: Vec<Held>,
+    /// All that is small of them.
+    small: Vec<u8>,
     /// Large pieces as they were on their way: where they stood, and the copy.
     large: Vec<(usize, Bytes)>,
-    bytes: usize,
     missing: u32,
 }
 
 /// The messages of all calls that are kept.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    calls: HashMap<u64, Kept>,
+    calls: HashMap<u64, Box<Kept>>,
     /// Their numbers, the oldest first.
     order: VecDeque<u64>,
+    /// Places of calls that gave way, for those that come.
+    #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
+    spare: Vec<Box<Kept>>,
     bytes: usize,
     cap: usize,
     dropped: u64,
 }
 
-// tidy: what a message costs besides its bytes
-const PER_MESSAGE: usize = size_of::<Crossing>() + 64;
 // tidy: what a call costs besides its messages
 const PER_CALL: usize = size_of::<Kept>() + 128;
 
@@ -74,6 +97,7 @@ impl Ring {
         Self {
             calls: HashMap::new(),
             order: VecDeque::new(),
+            spare: Vec::new(),
             bytes: 0,
             cap,
             dropped: 0,
@@ -82,23 +106,28 @@ impl Ring {
 
     /// Keeps a message. Whether it is the first of its call.
     pub(crate) fn keep(&mut self, call: u64, edge: Edge, payload: &Payload) -> bool {
-        let is_new = !self.calls.contains_key(&call);
-        if is_new {
+        let most = self.cap / limits::TAP_SHARE;
+        let (is_whole, is_new) = match self.calls.get_mut(&call) {
+            Some(kept) => {
+                self.bytes -= kept.cost();
+                let is_whole = kept.keep(edge, payload, most);
+                self.bytes += kept.cost();
+                (is_whole, false)
+            }
             // What comes after its call gave way stays away, too.
-            if edge != Edge::FromClient {
+            None if edge != Edge::FromClient => {
                 self.dropped += 1;
                 return false;
             }
-            self.calls.insert(call, Kept::new());
-            self.order.push_back(call);
-            self.bytes += PER_CALL;
-        }
-        let Some(kept) = self.calls.get_mut(&call) else {
-            return false;
+            None => {
+                let mut kept = self.spare.pop().unwrap_or_default();
+                let is_whole = kept.keep(edge, payload, most);
+                self.bytes += kept.cost();
+                self.calls.insert(call, kept);
+                self.order.push_back(call);
+                (is_whole, true)
+            }
         };
-        let before = kept.bytes;
-        let is_whole = kept.keep(edge, payload, self.cap / limits::TAP_SHARE);
-        self.bytes += kept.bytes - before;
         self.dropped += u64::from(!is_whole);
         self.make_room(call);
         is_new
@@ -123,16 +152,20 @@ impl Ring {
     }
 
     fn forget(&mut self, call: u64) {
-        if let Some(kept) = self.calls.remove(&call) {
-            self.bytes -= kept.bytes + PER_CALL;
+        if let Some(mut kept) = self.calls.remove(&call) {
+            self.bytes -= kept.cost();
             self.dropped += kept.messages.len() as u64;
+            kept.clear();
+            if kept.cost() <= limits::TAP_SPARE_BYTES && self.spare.len() < limits::TAP_SPARE {
+                self.spare.push(kept);
+            }
         }
     }
 
     /// The messages of a call, and how many more there were.
     pub(crate) fn of_call(&self, call: u64) -> Option<(Vec<Crossing>, u32)> {
         let kept = self.calls.get(&call)?;
-        Some((kept.messages.clone(), kept.missing))
+        Some((kept.messages(), kept.missing))
     }
 
     pub(crate) fn has(&self, call: u64) -> bool {
@@ -165,26 +198,37 @@ impl Ring {
 }
 
 impl Kept {
-    fn new() -> Self {
-        Self {
-            messages: Vec::new(),
-            large: Vec::new(),
-            bytes: 0,
-            missing: 0,
-        }
+    /// What it takes in memory, with room that is not used.
+    fn cost(&self) -> usize {
+        let large: usize = self.large.iter().map(|(_, copy)| copy.len()).sum();
+        let lists = self.messages.capacity() * size_of::<Held>()
+            + self.large.capacity() * size_of::<(usize, Bytes)>();
+        PER_CALL + lists + self.small.capacity() + large
     }
 
-    /// Keeps a message, if it may have so many bytes; whether it is kept.
+    fn clear(&mut self) {
+        self.messages.clear();
+        self.small.clear();
+        self.large.clear();
+        self.missing = 0;
+    }
+
+    /// Keeps a message, if all of the call has room in so many bytes; whether it is kept.
     fn keep(&mut self, edge: Edge, payload: &Payload, most: usize) -> bool {
         if self.messages.len() >= limits::TAP_MESSAGES {
             self.missing += 1;
             return false;
         }
-        let (text, new) = self.copy(payload);
-        let has_room = self.bytes + new + PER_MESSAGE <= most;
-        self.bytes += PER_MESSAGE + if has_room { new } else { 0 };
+        let (small, large) = (self.small.len(), self.large.len());
+        let text = self.copy(payload);
+        let has_room = self.cost() <= most;
+        if !has_room {
+            self.small.truncate(small);
+            self.small.shrink_to_fit();
+            self.large.truncate(large);
+        }
         self.missing += u32::from(!has_room);
-        self.messages.push(Crossing {
+        self.messages.push(Held {
             at: Instant::now(),
             edge,
             length: payload.len(),
@@ -193,32 +237,30 @@ impl Kept {
         has_room
     }
 
-    /// A copy of a message, and how many bytes of it are new.
-    fn copy(&mut self, payload: &Payload) -> (Text, usize) {
-        let (mut text, mut new) = (SmallVec::new(), 0);
-        let mut small = Vec::new();
+    /// A copy of a message.
+    fn copy(&mut self, payload: &Payload) -> SmallVec<[Piece; 1]> {
+        let mut text = SmallVec::new();
+        let mut begun = self.small.len();
         for piece in payload.pieces() {
             if piece.len() < limits::TAP_SHARED_PIECE {
-                small.extend_from_slice(piece);
+                self.small.extend_from_slice(piece);
                 continue;
             }
-            if !small.is_empty() {
-                new += small.len();
-                text.push(Bytes::from(std::mem::take(&mut small).into_boxed_slice()));
+            if begun < self.small.len() {
+                text.push(Piece::Small(begun..self.small.len()));
+                begun = self.small.len();
             }
             let known = self.known(piece);
-            text.push(known.unwrap_or_else(|| {
+            text.push(Piece::Large(known.unwrap_or_else(|| {
                 let copy = Bytes::from(Box::<[u8]>::from(&piece[..]));
                 self.large.push((piece.as_ptr() as usize, copy.clone()));
-                new += copy.len();
                 copy
-            }));
+            })));
         }
-        if !small.is_empty() {
-            new += small.len();
-            text.push(Bytes::from(small.into_boxed_slice()));
+        if begun < self.small.len() {
+            text.push(Piece::Small(begun..self.small.len()));
         }
-        (Text(text), new)
+        text
     }
 
     /// A copy of this piece that another message has. Where it stood tells where to look;
@@ -230,6 +272,25 @@ impl Kept {
             let same = copy.get(from..from + piece.len())?;
             (same == &piece[..]).then(|| copy.slice(from..from + piece.len()))
         })
+    }
+
+    /// Its messages, for whoever reads them.
+    fn messages(&self) -> Vec<Crossing> {
+        let small = Bytes::copy_from_slice(&self.small);
+        let of = |pieces: &SmallVec<[Piece; 1]>| {
+            let pieces = pieces.iter().map(|piece| match piece {
+                Piece::Small(place) => small.slice(place.clone()),
+                Piece::Large(copy) => copy.clone(),
+            });
+            Text(pieces.collect())
+        };
+        let told = self.messages.iter().map(|held| Crossing {
+            at: held.at,
+            edge: held.edge,
+            length: held.length,
+            text: held.text.as_ref().map(of),
+        });
+        told.collect()
     }
 }
 
@@ -265,6 +326,28 @@ mod tests {
         let told = messages[3].text.as_ref().unwrap().to_vec();
         assert_eq!(told.len(), messages[3].length);
         assert!(told.starts_with(b"{\"id\":7,xxx"));
+    }
+
+    #[test]
+    fn a_place_that_is_used_again_tells_nothing_of_who_had_it() {
+        let mut ring = Ring::of(8 * 1024);
+        let told = |call: u64| format!("{{\"call\":{call}}}");
+        for call in 1..=500 {
+            for edge in [Edge::FromClient, Edge::ToServer, Edge::FromServer] {
+                ring.keep(call, edge, &payload(Bytes::from(told(call))));
+            }
+            assert!(ring.bytes() <= ring.cap(), "{} bytes", ring.bytes());
+            let (messages, missing) = ring.of_call(call).unwrap();
+            assert_eq!((messages.len(), missing), (3, 0));
+            for one in &messages {
+                let text = one.text.as_ref().unwrap().to_vec();
+                assert_eq!(text, told(call).as_bytes());
+            }
+        }
+        let left = ring.len() as u64;
+        assert!(left > 1);
+        let counted: usize = ring.calls.values().map(|kept| kept.cost()).sum();
+        assert_eq!(ring.bytes(), counted);
     }
 
     #[test]

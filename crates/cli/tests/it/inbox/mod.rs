@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_testkit::{
     EventStream, HttpClient, LEGACY, Program,
-    world::{World, echo},
+    world::{World, echo, shell_server},
 };
 
 /// How long anything may take to be there.
@@ -55,6 +55,25 @@ impl Stage {
             gateway,
             url,
         }
+    }
+
+    /// In front of a server whose tool is described as something else since a client has
+    /// seen it, where what changes is held.
+    async fn with_a_changed_definition() -> Self {
+        let world = World::repository();
+        let folder = world.path("home/repo");
+        world.write("home/repo/says", "as it was");
+        world.write_settings(&json!({
+            "mcpServers": {"s": shell_server("", "", &folder)},
+            "permissions": {"pins": "hold"},
+        }));
+        let stage = Self::serve(world).await;
+        let mut client = stage.client("/mcp/s");
+        hello(&mut client, &json!({})).await;
+        let listed = client.request("tools/list", json!({})).await;
+        assert!(listed.to_string().contains("as it was"), "{listed}");
+        stage.world.write("home/repo/says", "something else");
+        stage
     }
 
     /// A client at a path, with the token that is made by itself.

@@ -3,7 +3,7 @@
 use super::{LONG, Stage, calling, text};
 use crate::support::tty::Tty;
 use serde_json::{Value, json};
-use switchboard_testkit::world::{World, echo, shell_server};
+use switchboard_testkit::world::{World, echo};
 
 /// The answer of a call that somebody has said something to.
 async fn answered(called: tokio::task::JoinHandle<Value>) -> Value {
@@ -99,19 +99,7 @@ async fn an_approval_shows_the_difference() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_definition_that_changed_is_approved() {
-    let world = World::repository();
-    let folder = world.path("home/repo");
-    world.write("home/repo/says", "as it was");
-    world.write_settings(&json!({
-        "mcpServers": {"s": shell_server("", "", &folder)},
-        "permissions": {"pins": "hold"},
-    }));
-    let stage = Stage::serve(world).await;
-    let mut client = stage.client("/mcp/s");
-    super::hello(&mut client, &json!({})).await;
-    let listed = client.request("tools/list", json!({})).await;
-    assert!(listed.to_string().contains("as it was"), "{listed}");
-    stage.world.write("home/repo/says", "something else");
+    let stage = Stage::with_a_changed_definition().await;
     let mut tty = Tty::start(&stage.world, &[]);
     tty.sees_line(&["s", "connected"]);
     tty.types("r");

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use switchboard_testkit::{
     oauth::{Site, follow},
-    world::{World, echo, protected, shell_server},
+    world::{World, echo, protected},
 };
 use url::Url;
 
@@ -72,19 +72,7 @@ async fn a_repositorys_server_is_approved_as_it_was_shown() {
 
 #[tokio::test]
 async fn definitions_that_changed_are_approved_as_they_were_shown() {
-    let world = World::repository();
-    let folder = world.path("home/repo");
-    world.write("home/repo/says", "as it was");
-    world.write_settings(&json!({
-        "mcpServers": {"s": shell_server("", "", &folder)},
-        "permissions": {"pins": "hold"},
-    }));
-    let stage = Stage::serve(world).await;
-    let mut client = stage.client("/mcp/s");
-    super::hello(&mut client, &json!({})).await;
-    let listed = client.request("tools/list", json!({})).await;
-    assert!(listed.to_string().contains("as it was"), "{listed}");
-    stage.world.write("home/repo/says", "something else");
+    let stage = Stage::with_a_changed_definition().await;
     stage.world.run(&["reconnect", "s"]).await.ok();
     let mut client = stage.client("/mcp/s");
     super::hello(&mut client, &json!({})).await;

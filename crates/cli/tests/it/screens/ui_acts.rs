@@ -195,3 +195,49 @@ async fn signing_in_by_hand() {
     assert!(!world.vault().is_empty());
     tty.quits();
 }
+
+/// A sign-in that has become void shows at the next request, and by which one it was seen:
+/// from then on nothing says that the server is connected.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_void_sign_in_is_never_called_connected() {
+    let site = Site::with(json!({"token_life": 3})).await;
+    let servers = servers([("site", protected(&site, "/mcp"))]);
+    let world = World::person_with(&servers);
+    fake_browser(&world);
+    let mut tty = Tty::start(&world, &[]);
+    tty.sees_line(&["site", "wanted"]);
+    tty.sees_line(&["sign-in", "wanted", "by HTTP 401"]);
+    tty.types("a");
+    tty.sees("Sign in on this page:");
+    tty.types("\r");
+    tty.sees_line(&["site", "connected", "signed-in"]);
+    tty.sees_line(&["sign-in", "signed-in", "by initialize"]);
+    tty.sees_line(&["usable", "yes", "by "]);
+    // From now on nobody is given a token any more, and those that were given run out.
+    site.turn(json!({"fault": "500"})).await;
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        tty.types("2");
+        tty.sees("mcp__site__t");
+        tty.types("\r");
+        tty.sees("site · t");
+        tty.types("\x13");
+        tty.until("it is answered", |text| {
+            text.contains("· done in") || text.contains("· error in") || text.contains("· refused")
+        });
+        if !tty.text().contains("· done in") {
+            break;
+        }
+        assert!(Instant::now() < until, "{}", tty.text());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    tty.types("1");
+    tty.sees("1 Servers");
+    tty.until("nothing says connected", |text| {
+        let row = |line: &&str| line.trim_start().starts_with("site");
+        let rows: Vec<&str> = text.lines().filter(row).collect();
+        !rows.is_empty() && !rows.iter().any(|row| row.contains("connected"))
+    });
+    tty.sees_line(&["usable", "no"]);
+    tty.quits();
+}

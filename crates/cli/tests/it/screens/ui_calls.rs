@@ -26,6 +26,16 @@ fn counts(tty: &mut Tty, many: &str) {
     }
 }
 
+/// Makes a call that nobody waits for the end of.
+fn begins_to_sleep(tty: &mut Tty) {
+    tty.types("2/sleep\r");
+    tty.sees("mcp__echo__sleep");
+    tty.types("\r");
+    tty.sees("ms*");
+    tty.types("3600000\x13");
+    tty.sees("waiting for the answer");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_takes_long_is_cancelled_by_a_key() {
     // Of one era, so that everybody shares one copy, which counts.
@@ -35,12 +45,7 @@ async fn a_call_that_takes_long_is_cancelled_by_a_key() {
     tty.sees_line(&["echo", "asleep"]);
     tty.types("r");
     tty.sees_line(&["echo", "connected"]);
-    tty.types("2/sleep\r");
-    tty.sees("mcp__echo__sleep");
-    tty.types("\r");
-    tty.sees("ms*");
-    tty.types("3600000\x13");
-    tty.sees("waiting for the answer");
+    begins_to_sleep(&mut tty);
     // Its number is known when others see it, too.
     tty.types("3");
     tty.sees_line(&["sleep", "running"]);
@@ -49,12 +54,7 @@ async fn a_call_that_takes_long_is_cancelled_by_a_key() {
     counts(&mut tty, "1");
 
     // And on its own page.
-    tty.types("2/sleep\r");
-    tty.sees("mcp__echo__sleep");
-    tty.types("\r");
-    tty.sees("ms*");
-    tty.types("3600000\x13");
-    tty.sees("waiting for the answer");
+    begins_to_sleep(&mut tty);
     tty.until_typed("x", "cancelled");
     counts(&mut tty, "2");
     tty.quits();

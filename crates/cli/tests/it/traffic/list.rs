@@ -63,30 +63,37 @@ async fn what_is_wrong_with_a_filter_is_told_with_its_place() {
     assert_eq!(ran.code, Some(1), "{}", ran.err);
 }
 
-#[tokio::test]
-async fn calls_are_followed_as_they_come() {
-    let world = World::with(&servers([("one", echo(&[]))]));
-    let gateway = world.gateway_with(&["--no-auth"]).await;
-    let mut client = client(&gateway.url().await).await;
-    let args = ["traffic", "--json", "--filter", "tool:echo"];
-    let mut following = world.async_command(&args);
+/// The first call that a command tells of which follows while these are made. It may not
+/// listen yet, so they are made until one is told.
+async fn told_of(world: &World, args: &[&str], client: &mut HttpClient, nonces: &[&str]) -> Value {
+    let mut following = world.async_command(args);
     following
         .stdout(std::process::Stdio::piped())
         .kill_on_drop(true);
     let mut following = following.spawn().expect("it starts");
     let out = following.stdout.take().expect("its stdout");
     let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(out));
-    // It may not listen yet: calls are made until one is told.
     let told = tokio::time::timeout(DEADLINE, async {
         loop {
-            client.call("one__echo", json!({"nonce": "hi"})).await;
+            for nonce in nonces {
+                client.call("one__echo", json!({"nonce": nonce})).await;
+            }
             let pause = std::time::Duration::from_millis(300);
             if let Ok(line) = tokio::time::timeout(pause, lines.next_line()).await {
                 return line.expect("a line").expect("a line");
             }
         }
     });
-    let told: Value = serde_json::from_str(&told.await.expect("a call")).expect("JSON");
+    serde_json::from_str(&told.await.expect("a call")).expect("JSON")
+}
+
+#[tokio::test]
+async fn calls_are_followed_as_they_come() {
+    let world = World::with(&servers([("one", echo(&[]))]));
+    let gateway = world.gateway_with(&["--no-auth"]).await;
+    let mut client = client(&gateway.url().await).await;
+    let args = ["traffic", "--json", "--filter", "tool:echo"];
+    let told = told_of(&world, &args, &mut client, &["hi"]).await;
     assert_eq!(told["name"], "echo", "{told}");
 }
 
@@ -139,24 +146,7 @@ async fn a_text_is_followed_as_well() {
     let gateway = world.gateway_with(&["--no-auth", "--tap"]).await;
     let mut client = client(&gateway.url().await).await;
     let args = ["traffic", "--json", "-n", "0", "--filter", "\"needle\""];
-    let mut following = world.async_command(&args);
-    following
-        .stdout(std::process::Stdio::piped())
-        .kill_on_drop(true);
-    let mut following = following.spawn().expect("it starts");
-    let out = following.stdout.take().expect("its stdout");
-    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(out));
-    let told = tokio::time::timeout(DEADLINE, async {
-        loop {
-            client.call("one__echo", json!({"nonce": "hay"})).await;
-            client.call("one__echo", json!({"nonce": "needle"})).await;
-            let pause = std::time::Duration::from_millis(300);
-            if let Ok(line) = tokio::time::timeout(pause, lines.next_line()).await {
-                return line.expect("a line").expect("a line");
-            }
-        }
-    });
-    let told: Value = serde_json::from_str(&told.await.expect("a call")).expect("JSON");
+    let told = told_of(&world, &args, &mut client, &["hay", "needle"]).await;
     let detail = shown(&world, &told["id"].to_string()).await;
     assert!(detail.to_string().contains("needle"), "{detail}");
 }

@@ -54,6 +54,8 @@ function Shown({ tool, crumbs, given }) {
   const [asking, setAsking] = useState(null);
   const [source, setSource] = useState(false);
   const [explained, setExplained] = useState(null);
+  const support = definition.execution?.taskSupport;
+  const [asTask, setAsTask] = useState(support === 'required');
   const running = useRef(null);
   const run = async (confirmed = false) => {
     if (edited.bad !== null || busy) return;
@@ -61,11 +63,12 @@ function Shown({ tool, crumbs, given }) {
     setFault(null);
     setBusy(Date.now());
     running.current = new AbortController();
-    const head = stringify({ server: tool.server, method: 'tools/call', name: tool.name, confirmed }, '');
+    const head = stringify({ server: tool.server, method: 'tools/call', confirmed }, '').slice(0, -1);
     try {
       const given = edited.text;
+      const named = `"name":${stringify(tool.name, '')},"arguments":${given}`;
       const said = await ask('POST', 'calls', {
-        text: `${head.slice(0, -1)},"arguments":${given}}`,
+        text: asTask ? `${head},"params":{${named},"task":{}}}` : `${head},${named}}`,
         signal: running.current.signal,
       });
       setMade({ ...said, given });
@@ -97,6 +100,11 @@ function Shown({ tool, crumbs, given }) {
           ${busy && html`<${Button} onClick=${() => running.current.abort()}>Cancel<//>`}<span class="quiet small">
             <kbd>Ctrl</kbd> <kbd>Enter</kbd></span>
           <span class="grow"></span><${Copy} label="Copy arguments" text=${() => edited.text} /></div>
+        ${
+          ['optional', 'required'].includes(support) &&
+          html`<label class="row"><input type="checkbox" checked=${asTask} disabled=${support === 'required'}
+            onChange=${(event) => setAsTask(event.target.checked)} data-testid="as-task" /> As a task, which goes on without us</label>`
+        }
         ${!may('operator') && html`<p class="note">Your role may look, not call.</p>`}</section>
       <section class="card stack" aria-label="Answer" aria-live="polite">
         <${Fault} of=${fault} />
@@ -105,6 +113,8 @@ function Shown({ tool, crumbs, given }) {
             ? html`<div class="row"><${Word} word=${made.call.outcome} /><span>${time(made.call.took)}</span><span
               class="quiet small">of these ${time(made.call.atServer)} at the server</span><span class="grow"></span><a
               href=${href(['traffic', String(made.id)])} data-testid="both-sides">Both sides of it</a></div><${Result} made=${made} />
+              ${made.result?.task && html`<p><a href=${href(['servers', tool.server, 'tasks'])} data-testid="to-tasks">Tasks of this server
+                </a></p>`}
               ${made.result && html`<${AppOf} key=${made.id} server=${tool.server} tool=${definition} given=${made.given}
                 result=${made.result} />`}`
             : !fault && html`<p class="quiet">What it answers is shown here, and with both its sides under Traffic.</p>`

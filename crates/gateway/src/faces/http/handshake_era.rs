@@ -52,11 +52,8 @@ pub(super) fn post(
         if message.method() == Method::Initialize && message.kind() == Kind::Request {
             return Box::pin(opening::initialize(post, message)).await;
         }
-        let held = match find(&post.face, &post.scope, &post.admission, &post.headers) {
-            Err(Refusal::Unknown) => Box::pin(find_kept(&post)).await,
-            found => found,
-        };
-        let held = match held {
+        let held = match held_or_kept(&post.face, &post.scope, &post.admission, &post.headers).await
+        {
             Ok(held) => held,
             Err(refusal) => return refusal.response(message.id().as_ref()),
         };
@@ -87,9 +84,18 @@ pub(super) fn post(
     }
 }
 
-/// The same of one that this process does not have.
-async fn find_kept(post: &Post) -> Result<Arc<Held>, Refusal> {
-    kept(&post.face, &post.scope, &post.admission, &post.headers).await
+/// The session that is named, brought back where this process does not have it.
+async fn held_or_kept(
+    face: &Face,
+    scope: &Scope,
+    admission: &Admission,
+    headers: &HeaderMap,
+) -> Result<Arc<Held>, Refusal> {
+    match find(face, scope, admission, headers) {
+        // Seldom, and large: in a box, so that every request does not have room for it.
+        Err(Refusal::Unknown) => Box::pin(kept(face, scope, admission, headers)).await,
+        found => found,
+    }
 }
 
 async fn kept(
@@ -135,11 +141,7 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
             None,
         )
     };
-    let held = match find(&post.face, &post.scope, &post.admission, &post.headers) {
-        Err(Refusal::Unknown) => find_kept(&post).await,
-        found => found,
-    };
-    let held = match held {
+    let held = match held_or_kept(&post.face, &post.scope, &post.admission, &post.headers).await {
         Ok(held) => held,
         Err(Refusal::NoSession) => return refuse("batches are not part of this protocol revision"),
         Err(refusal) => return refusal.response(None),
@@ -353,11 +355,7 @@ pub(super) async fn get(
     if !Accepts::events(headers) {
         return not_acceptable("text/event-stream");
     }
-    let held = match find(face, scope, &admission, headers) {
-        Err(Refusal::Unknown) => kept(face, scope, &admission, headers).await,
-        found => found,
-    };
-    let held = match held {
+    let held = match held_or_kept(face, scope, &admission, headers).await {
         Ok(held) => held,
         Err(refusal) => return refusal.response(None),
     };

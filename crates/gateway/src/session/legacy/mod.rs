@@ -89,25 +89,37 @@ impl Session {
         if let Some(shown) = shown {
             shown.to_client(&answer);
         }
+        let met = (client, to_client);
+        let session = Self::of(gateway, scope, met, initialize, Wanted::default());
+        *session.announcement.lock() = announcement;
+        session.begins();
+        Ok((session, answer))
+    }
+
+    /// The session of a client that was met, counted from now on.
+    fn of(
+        gateway: Arc<Gateway>,
+        scope: Scope,
+        (client, to_client): (Arc<Client>, Arc<ToClient>),
+        initialize: &Message,
+        wanted: Wanted,
+    ) -> Arc<Self> {
         let info = json::field(initialize.body(), "clientInfo").ok().flatten();
         let info = info.map(|info| info.of(initialize.body()));
-        let name = info.and_then(hello::name_of);
         let visit = gateway
             .visitors()
             .enter(&client.principal, client.era(), info);
-        let session = Self {
+        Arc::new(Self {
+            name: info.and_then(hello::name_of),
             _visit: visit,
             gateway,
             scope,
             client,
             to_client,
             in_flight: InFlight::default(),
-            name,
-            announcement: Mutex::new(announcement),
-            wanted: Mutex::default(),
-        };
-        session.begins();
-        Ok((Arc::new(session), answer))
+            announcement: Mutex::new(None),
+            wanted: Mutex::new(wanted),
+        })
     }
 
     /// The client that greets us so, as both sides know it.

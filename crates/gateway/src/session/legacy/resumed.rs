@@ -6,13 +6,12 @@ use crate::{
     admission::Admission,
     gateway::Gateway,
     kept::Record,
-    session::{Outlet, Weight, hello, in_flight::InFlight},
+    session::{Outlet, Weight},
 };
-use parking_lot::Mutex;
 use std::{collections::BTreeSet, sync::Arc};
 use switchboard_host::{CallError, Scope, permission::What};
 use switchboard_tasks as tasks;
-use switchboard_wire::{Id, Message, Method, json};
+use switchboard_wire::{Id, Message, Method};
 
 /// What a client wants to hear of.
 #[derive(Debug, Default)]
@@ -66,27 +65,11 @@ impl Session {
             client.set_log_level(level);
             to_client.set_level(level);
         }
-        let body = initialize.body();
-        let info = json::field(body, "clientInfo").ok().flatten();
-        let info = info.map(|info| info.of(body));
-        let visit = gateway
-            .visitors()
-            .enter(&client.principal, client.era(), info);
         let wanted = Wanted {
             level: record.level,
             subscriptions: record.subscriptions.iter().cloned().collect(),
         };
-        let session = Arc::new(Self {
-            name: info.and_then(hello::name_of),
-            _visit: visit,
-            gateway,
-            scope,
-            client,
-            to_client,
-            in_flight: InFlight::default(),
-            announcement: Mutex::new(None),
-            wanted: Mutex::new(wanted),
-        });
+        let session = Self::of(gateway, scope, (client, to_client), &initialize, wanted);
         session.come_back(&*general);
         session
     }

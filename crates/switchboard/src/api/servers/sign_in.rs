@@ -59,13 +59,16 @@ pub(super) fn answer(member: &Member) -> Answer {
         fault: step.fault,
     });
     let steps: Vec<SignInStep> = steps.collect();
-    let (outcome, fault) = match ended {
-        None if steps.is_empty() => ("none", None),
-        None => ("under-way", None),
-        Some(Ended::SignedIn) => ("done", None),
-        Some(Ended::Failed(why)) => ("failed", Some(secret::text(&why).into_owned())),
+    let (outcome, fault, remedy) = match ended {
+        None if steps.is_empty() => ("none", None, None),
+        None => ("under-way", None, None),
+        Some(Ended::SignedIn) => ("done", None, None),
+        Some(Ended::Failed { why, at }) => {
+            let last = at.or(steps.last().map(|step| step.what.as_str()));
+            let why = secret::text(&why).into_owned();
+            ("failed", Some(why), last.and_then(remedy))
+        }
     };
-    let remedy = fault.as_deref().and_then(|fault| remedy(&steps, fault));
     Reply::json(&SignIn {
         steps,
         outcome: outcome.to_owned(),
@@ -74,13 +77,8 @@ pub(super) fn answer(member: &Member) -> Answer {
     })
 }
 
-/// What helps with the step that it ended at: the last one is where it went wrong, unless
-/// the next could not even be tried.
-fn remedy(steps: &[SignInStep], fault: &str) -> Option<String> {
-    let last = match fault.to_lowercase().contains("regist") {
-        true => "registration",
-        false => steps.last()?.what.as_str(),
-    };
-    let found = REMEDIES.iter().find(|(what, _)| *what == last);
+/// What helps with the step that it ended at.
+fn remedy(step: &str) -> Option<String> {
+    let found = REMEDIES.iter().find(|(what, _)| *what == step);
     found.map(|(_, text)| (*text).to_owned())
 }
