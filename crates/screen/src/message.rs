@@ -2,7 +2,6 @@
 //! itself does nothing but change.
 
 use crate::{ask::Ask, key::Key};
-use serde_json::Value;
 use std::time::Duration;
 use switchboard_api::{Refused, events::Event};
 
@@ -23,8 +22,8 @@ pub enum Message {
     Answered {
         /// What it was asked.
         ask: Ask,
-        /// Its answer.
-        answer: Result<Value, Refused>,
+        /// Its answer, as text of JSON: whoever takes it knows what it is.
+        answer: Result<Vec<u8>, Refused>,
     },
     /// A command wrote something.
     Wrote {
@@ -41,7 +40,7 @@ pub enum Message {
         code: Option<i32>,
     },
     /// What `doctor` found.
-    Examined(Value),
+    Examined(Vec<u8>),
     /// `doctor` found nothing.
     NotExamined {
         /// Why not.

@@ -47,7 +47,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         }
         Message::Ended { run, code } => ended(model, run, code),
         Message::Examined(found) => {
-            model.doctor = match serde_json::from_value::<Vec<Finding>>(found) {
+            model.doctor = match serde_json::from_slice::<Vec<Finding>>(&found) {
                 Ok(findings) => Doctor::Found(findings),
                 Err(error) => Doctor::Failed(error.to_string()),
             };

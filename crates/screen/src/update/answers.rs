@@ -9,7 +9,6 @@ use crate::{
     page::{Confirm, Kind, Outcome, SignInPage, Tab},
 };
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use switchboard_api::{
     Refused,
     calls::{self, Detail},
@@ -20,7 +19,11 @@ use switchboard_api::{
 };
 
 /// The gateway answers what it was asked.
-pub(super) fn answered(model: &mut Model, ask: Ask, answer: Result<Value, Refused>) -> Vec<Effect> {
+pub(super) fn answered(
+    model: &mut Model,
+    ask: Ask,
+    answer: Result<Vec<u8>, Refused>,
+) -> Vec<Effect> {
     if matches!(ask, Ask::Calls { .. }) {
         let again = model.reading_calls.1;
         model.reading_calls = (false, false);
@@ -29,7 +32,7 @@ pub(super) fn answered(model: &mut Model, ask: Ask, answer: Result<Value, Refuse
         }
     }
     match answer {
-        Ok(value) => taken(model, ask, value),
+        Ok(text) => taken(model, ask, &text),
         Err(refused) => {
             was_refused(model, &ask, refused);
             Vec::new()
@@ -60,9 +63,9 @@ fn was_refused(model: &mut Model, ask: &Ask, refused: Refused) {
     }
 }
 
-fn taken(model: &mut Model, ask: Ask, value: Value) -> Vec<Effect> {
+fn taken(model: &mut Model, ask: Ask, text: &[u8]) -> Vec<Effect> {
     let what = ask.what();
-    match took(model, ask, value) {
+    match took(model, ask, text) {
         Ok(effects) => effects,
         Err(error) => {
             model.fail(format!("{what}: not understood: {error}"));
@@ -71,14 +74,14 @@ fn taken(model: &mut Model, ask: Ask, value: Value) -> Vec<Effect> {
     }
 }
 
-fn read<T: DeserializeOwned>(value: Value) -> serde_json::Result<T> {
-    serde_json::from_value(value)
+fn read<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice(text)
 }
 
-fn took(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Vec<Effect>> {
+fn took(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec<Effect>> {
     match ask {
         Ask::State => {
-            model.state = read(value)?;
+            model.state = read(text)?;
             model.known = true;
             for view in [View::Servers, View::Clients] {
                 model.settle(view);
@@ -92,55 +95,55 @@ fn took(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Vec<Eff
             }
         }
         Ask::Tools => {
-            model.tools = read::<Tools>(value)?.tools;
+            model.tools = read::<Tools>(text)?.tools;
             model.settle(View::Tools);
         }
         Ask::Calls { .. } => {
-            model.calls = read::<calls::Page>(value)?.calls;
+            model.calls = read::<calls::Page>(text)?.calls;
             model.calls.truncate(limits::CALLS);
             model.settle(View::Traffic);
         }
         Ask::Questions => {
-            model.questions = read::<Questions>(value)?.questions;
+            model.questions = read::<Questions>(text)?.questions;
             model.questions.retain(|question| question.status == "open");
             model.settle(View::Inbox);
         }
-        Ask::Question(_) => changes::question_changed(model, read(value)?),
+        Ask::Question(_) => changes::question_changed(model, read(text)?),
         Ask::Tokens | Ask::Revoke(_) => {
-            model.tokens = read::<Tokens>(value)?.tokens;
+            model.tokens = read::<Tokens>(text)?.tokens;
             model.settle(View::Clients);
         }
         Ask::MakeToken(_) => {
-            made_token(model, read(value)?);
+            made_token(model, read(text)?);
             return Ok(vec![Effect::Ask(Ask::Tokens)]);
         }
-        Ask::Tap(_) => model.state.tap = read(value)?,
+        Ask::Tap(_) => model.state.tap = read(text)?,
         Ask::Export { file, .. } => model.tell(format!("saved: {file}")),
-        Ask::Form { page, .. } => forms::fields(model, page, read::<Fields>(value)?),
+        Ask::Form { page, .. } => forms::fields(model, page, read::<Fields>(text)?),
         Ask::Validate {
             page, value: held, ..
         } => {
-            let faults = read::<Validated>(value)?.faults;
+            let faults = read::<Validated>(text)?.faults;
             return Ok(forms::validated(model, page, held, faults));
         }
         Ask::Call { page, .. } => {
-            forms::ended(model, page, Outcome::Made(Box::new(read(value)?)));
+            forms::ended(model, page, Outcome::Made(Box::new(read(text)?)));
         }
         Ask::Cancel(_) => model.tell("cancelled"),
-        Ask::Detail(id) => return Ok(detail(model, id, read(value)?)),
-        Ask::Replay(id, _) => replayed(model, id, read(value)?),
-        Ask::Answer { .. } => return Ok(answer_taken(model, read(value)?)),
-        Ask::Rule(rule) => ruled(model, *rule, read(value)?),
-        Ask::Act { verb, segment, .. } => return Ok(done(model, verb, &segment, read(value)?)),
+        Ask::Detail(id) => return Ok(detail(model, id, read(text)?)),
+        Ask::Replay(id, _) => replayed(model, id, read(text)?),
+        Ask::Answer { .. } => return Ok(answer_taken(model, read(text)?)),
+        Ask::Rule(rule) => ruled(model, *rule, read(text)?),
+        Ask::Act { verb, segment, .. } => return Ok(done(model, verb, &segment, read(text)?)),
         Ask::Server(_) | Ask::Listed(..) | Ask::Stderr(_) | Ask::Explain(_) => {
-            return of_server(model, ask, value);
+            return of_server(model, ask, text);
         }
     }
     Ok(Vec::new())
 }
 
 /// What a server's page waits for.
-fn of_server(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Vec<Effect>> {
+fn of_server(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec<Effect>> {
     if let Ask::Explain(name) = &ask
         && !model
             .pages
@@ -148,7 +151,7 @@ fn of_server(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Ve
             .any(|page| matches!(&page.kind, Kind::Server(it) if it.segment == *name))
     {
         let title = format!("why: {name}");
-        let lines = read::<servers::Explained>(value)?.lines;
+        let lines = read::<servers::Explained>(text)?.lines;
         open(model, Kind::Text { title, lines });
         return Ok(Vec::new());
     }
@@ -156,26 +159,26 @@ fn of_server(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Ve
     for page in &mut model.pages {
         match (&ask, &mut page.kind) {
             (Ask::Server(segment), Kind::Server(page)) if page.segment == *segment => {
-                page.detail = Some(read(value.clone())?);
+                page.detail = Some(read(text)?);
             }
             (Ask::Server(segment), Kind::Approve(page)) if page.segment == *segment => {
-                page.detail = Some(read(value.clone())?);
+                page.detail = Some(read(text)?);
             }
             (Ask::Listed(segment, list), Kind::Server(page))
                 if page.segment == *segment && page.tab.name() == *list =>
             {
-                let items = read::<servers::Listed>(value.clone())?.items;
+                let items = read::<servers::Listed>(text)?.items;
                 page.at = page.at.min(items.len().saturating_sub(1));
                 page.items = Some(items);
             }
             (Ask::Stderr(segment), Kind::Server(page))
                 if page.segment == *segment && page.tab == Tab::Stderr =>
             {
-                page.stderr = Some(read::<servers::Stderr>(value.clone())?.lines);
+                page.stderr = Some(read::<servers::Stderr>(text)?.lines);
                 later = vec![Effect::Later(limits::FOLLOW, ask.clone())];
             }
             (Ask::Explain(segment), Kind::Server(page)) if page.segment == *segment => {
-                page.explained = Some(read::<servers::Explained>(value.clone())?.lines);
+                page.explained = Some(read::<servers::Explained>(text)?.lines);
             }
             _ => {}
         }

@@ -91,8 +91,8 @@ fn happening(dice: &mut Dice) -> Message {
             Link::Attached { address: "127.0.0.1:3700".into() },
         ]).clone()),
         98 => dice.of(&[
-            Message::Examined(json!([{"area": "a", "level": "problem", "what": "\u{1b}c", "found": "x\ny", "advice": "switchboard login \u{202e}a"}])),
-            Message::Examined(Value::Null),
+            Message::Examined(json!([{"area": "a", "level": "problem", "what": "\u{1b}c", "found": "x\ny", "advice": "switchboard login \u{202e}a"}]).to_string().into_bytes()),
+            Message::Examined(b"null".to_vec()),
             Message::NotExamined { why: "\u{9b}2J".to_owned() },
         ]).clone(),
         _ => Message::Told((*dice.of(&TEXTS)).to_owned()),
@@ -208,7 +208,7 @@ fn walk(seed: u64, steps: u64) {
             if asked > 20 {
                 break;
             }
-            let answer = reply(&mut dice, &ask);
+            let answer = reply(&mut dice, &ask).map(|said| said.to_string().into_bytes());
             open.extend(update(&mut bench.model, Message::Answered { ask, answer }));
         }
         look(&bench, &told);

@@ -318,7 +318,8 @@ impl Bench {
             match effect {
                 Effect::Ask(ask) => {
                     self.asked.push(ask.clone());
-                    let answer = answer(&ask).ok_or_else(|| switchboard_api::Refused {
+                    let answer = answer(&ask).map(|said| said.to_string().into_bytes());
+                    let answer = answer.ok_or_else(|| switchboard_api::Refused {
                         error: "there is no such thing".into(),
                         code: "not-found".into(),
                         ..Default::default()
@@ -361,10 +362,11 @@ impl Bench {
     }
 
     pub fn doctor(&mut self) {
-        self.happens(Message::Examined(json!([
+        let found = json!([
             {"area": "servers", "level": "problem", "what": "postgres", "found": "failed: connection refused", "advice": "switchboard logs postgres, and start the database"},
             {"area": "sign-ins", "level": "warning", "what": "linear", "found": "the sign-in has expired", "advice": "switchboard login linear"},
             {"area": "configuration", "level": "ok", "what": "/home/ada/.claude.json", "found": "read (user)"},
-        ])));
+        ]);
+        self.happens(Message::Examined(found.to_string().into_bytes()));
     }
 }

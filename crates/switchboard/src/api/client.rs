@@ -172,6 +172,26 @@ impl Client {
         self.ask(Method::DELETE, path, Bytes::new()).await
     }
 
+    /// The text of what it says to a request of this verb; `is_call` where that comes when a
+    /// tool is done, which may take as long as a call may.
+    ///
+    /// # Errors
+    /// What it said, or why it said nothing.
+    pub async fn text(
+        &self,
+        verb: &str,
+        path: &str,
+        body: String,
+        is_call: bool,
+    ) -> Result<Bytes, ClientError> {
+        let verb = Method::from_bytes(verb.as_bytes()).map_err(ClientError::unfit)?;
+        if !is_call {
+            return self.asked(verb, path, body.into()).await;
+        }
+        let sent = self.send_within(limits::API_CALL, verb, path, body.into());
+        received(sent.await?).await
+    }
+
     /// A page as it is, of whatever kind.
     ///
     /// # Errors

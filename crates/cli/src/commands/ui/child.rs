@@ -2,7 +2,6 @@
 
 use crate::limits;
 use futures_util::StreamExt;
-use serde_json::Value;
 use std::{io, path::Path, process::Stdio};
 use switchboard_screen::Message;
 use tokio::{
@@ -60,8 +59,8 @@ async fn read(stream: Option<impl AsyncRead + Unpin>, run: u64, tell: &mpsc::Sen
     }
 }
 
-/// What `doctor` found.
-pub async fn examined(mut command: Command) -> io::Result<Value> {
+/// What `doctor` found, as text of JSON.
+pub async fn examined(mut command: Command) -> io::Result<Vec<u8>> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -73,5 +72,5 @@ pub async fn examined(mut command: Command) -> io::Result<Value> {
         out.read_to_end(&mut text).await?;
     }
     let _ = child.wait().await;
-    Ok(serde_json::from_slice(&text)?)
+    Ok(text)
 }

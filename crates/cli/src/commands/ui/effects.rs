@@ -2,7 +2,6 @@
 
 use super::{child, link::Line};
 use crate::context::Context;
-use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -162,29 +161,24 @@ impl Effects {
 }
 
 /// Asks a gateway, and what it says.
-async fn answer(client: &Client, ask: &Ask, directory: &Path) -> Result<Value, Refused> {
+async fn answer(client: &Client, ask: &Ask, directory: &Path) -> Result<Vec<u8>, Refused> {
     let request = ask.request();
     if let Ask::Export { file, .. } = ask {
         let page = client.page(&request.path).await.map_err(refused)?;
         // Nothing that is there is written over.
         return match private::write_new(&directory.join(file), &page) {
-            Ok(()) => Ok(Value::Null),
+            Ok(()) => Ok(Vec::new()),
             Err(error) => Err(gone(&error.to_string())),
         };
     }
-    let answered = match request.verb {
-        "GET" => client.get(&request.path).await,
-        "DELETE" => client.delete(&request.path).await,
-        _ if ask.is_call() => {
-            let body = request.body.unwrap_or_else(|| json!({}));
-            client.call(&request.path, &body).await
-        }
-        _ => {
-            let body = request.body.unwrap_or_else(|| json!({}));
-            client.post(&request.path, &body).await
-        }
+    let body = match request.verb {
+        "GET" | "DELETE" => String::new(),
+        _ => request
+            .body
+            .map_or_else(|| "{}".to_owned(), |body| body.to_string()),
     };
-    answered.map_err(refused)
+    let asked = client.text(request.verb, &request.path, body, ask.is_call());
+    asked.await.map(Into::into).map_err(refused)
 }
 
 fn refused(error: ClientError) -> Refused {
