@@ -79,6 +79,15 @@ fn what_nobody_touched_is_not_sent() {
     assert_eq!(form.value().unwrap(), json!({}));
 }
 
+/// Of a tool whose schema says "an object" and no more.
+#[test]
+fn arguments_of_no_names_are_none_until_some_are_written() {
+    let mut form = Form::new(field("", "json", false));
+    assert_eq!(form.value().unwrap(), json!({}));
+    typing(&mut form, "{\"a\":1}");
+    assert_eq!(form.value().unwrap(), json!({"a": 1}));
+}
+
 #[test]
 fn what_is_wrong_is_said_where_it_is() {
     let mut form = Form::new(object(vec![
