@@ -222,7 +222,7 @@ impl Receive for Connection {
             self.note_lost(&last);
         }
         if shut_out {
-            self.lose("the server wants a sign-in");
+            self.shut_out();
         }
     }
 

@@ -271,11 +271,15 @@ impl Place {
         let ended = connection.ended().await;
         let server = &self.server;
         server.note_copies();
-        let Ended::Lost(why) = ended else {
+        if matches!(ended, Ended::ByUs | Ended::Asleep) {
             return tracing::debug!("disconnected");
-        };
+        }
+        let why = ended.to_string();
         if server.is_retired() {
             return;
+        }
+        if ended == Ended::SignedOut {
+            server.rest_signed_out();
         }
         server.note_lost_process(&self.key.owner);
         let signed_in = connection.is_stand_in();

@@ -58,6 +58,9 @@ pub enum Ended {
     Asleep,
     /// It was lost, or given up for lost; why.
     Lost(String),
+    /// Nobody is signed in any more: it is made again, and so are all others, once
+    /// somebody is.
+    SignedOut,
 }
 
 impl fmt::Display for Ended {
@@ -66,6 +69,7 @@ impl fmt::Display for Ended {
             Self::ByUs => "closed",
             Self::Asleep => "it was ended since nobody used it",
             Self::Lost(why) => why,
+            Self::SignedOut => "the server wants a sign-in",
         })
     }
 }
@@ -431,6 +435,11 @@ impl Connection {
         if let Some(link) = self.link.get() {
             link.close().await;
         }
+    }
+
+    /// Whoever was let in before has to sign in again.
+    pub(super) fn shut_out(&self) {
+        self.end(Ended::SignedOut, &Ended::SignedOut.to_string());
     }
 
     /// It is lost.

@@ -68,6 +68,24 @@ impl Server {
         tasks::spawn_in(self.retirement().tasks(), tasks::Kind::Background, ending);
     }
 
+    /// What signed all of its connections in is void: those on which nothing is under way
+    /// end with the one that was told so. They would be told the same, and until then the
+    /// server would count as one that works.
+    pub(super) fn rest_signed_out(&self) {
+        for (_, slot) in self.slots().all() {
+            let Some(connection) = slot.working().filter(|at| !at.is_stand_in()) else {
+                continue;
+            };
+            let uses = connection.calls().uses().count();
+            if !connection.is_busy() && connection.calls().uses().end_at(uses) {
+                connection.fall_asleep();
+                let ending = async move { connection.close_link().await };
+                tasks::spawn_in(self.retirement().tasks(), tasks::Kind::Background, ending);
+            }
+        }
+        self.note_copies();
+    }
+
     /// What a process had that is lost, it has no more.
     pub(super) fn note_lost_process(&self, owner: &Owner) {
         let slots = self.slots().all();
