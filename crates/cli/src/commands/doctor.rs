@@ -411,10 +411,7 @@ fn panics(what: &str, (panics, last): (u64, Option<String>), findings: &mut Find
         return;
     }
     let last = last.as_deref().unwrap_or("an unknown place");
-    let found = format!(
-        "something in it has panicked, times: {}; the last time at {last}",
-        panics
-    );
+    let found = format!("something in it has panicked, times: {panics}; the last time at {last}");
     findings.add("panics", Level::Problem, what, found);
     findings.advise("this is a bug in Switchboard: report it with the lines of the log that name this place; the gateway itself goes on");
 }
