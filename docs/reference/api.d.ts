@@ -24,6 +24,8 @@ export interface CallPage {
   more: boolean;
   total: number;
   matching: number;
+  partial: boolean;
+  next: number | null;
   dropped: number;
 }
 
@@ -276,6 +278,9 @@ export interface Line {
   classes: ([string, number])[];
   ours: Times;
   theirs: Times;
+  took: Times;
+  bytesIn: number;
+  bytesOut: number;
   tokens: number;
 }
 
@@ -311,6 +316,17 @@ export interface Unused {
   tokens: number;
 }
 
+/** `GET log`, and the answer to [`SetLog`]: how much the gateway logs. */
+export interface Log {
+  log: string;
+  file: string | null;
+}
+
+/** `POST log`: how much is logged from now on. */
+export interface SetLog {
+  filter?: string;
+}
+
 /** `GET questions`. */
 export interface Questions {
   questions: Question[];
@@ -329,6 +345,53 @@ export interface Taken {
   question: Question;
   open: string | null;
 }
+
+/** `GET servers`: what commands go by that would use it in place of servers of their own. */
+export interface Serving {
+  servers: Served[];
+  rules: string;
+}
+
+/** A server that is in use. */
+export interface Served {
+  name: string;
+  segment: string;
+  identity: string;
+  builtin: boolean;
+  needsAuth: boolean;
+  state: string;
+  reason: string | null;
+  copies: number | null;
+  isProcess: boolean;
+  used: Used | null;
+}
+
+/** What a server's processes use together, with all that they started. */
+export interface Used {
+  processes: number;
+  memory: number;
+  cpuMs: number;
+}
+
+/** `GET servers/{segment}/report`: how a server is doing, once it has been met. */
+export interface Report {
+  health: Health;
+  reason: string | null;
+  version: string | null;
+  era: string | null;
+  transport: string | null;
+  serverInfo: unknown;
+  tools: number | null;
+  resources: number | null;
+  prompts: number | null;
+  ms: number;
+  tokens: number | null;
+  copies: number | null;
+  used: Used | null;
+}
+
+/** Whether a server can be used. */
+export type Health = "connected" | "failed" | "needs-auth" | "asleep";
 
 /** `GET servers/{segment}`. */
 export interface ServerDetail {
@@ -403,6 +466,28 @@ export interface Done {
 /** `GET explain/{name}`. */
 export interface Explained {
   lines: string[];
+  server: string;
+  state: Seen | null;
+  tool: ToolRuling | null;
+}
+
+/** What a gateway decides about a tool, and why. */
+export interface ToolRuling {
+  canonical: string;
+  own: string | null;
+  unasked: string | null;
+  decision: string;
+  says: string;
+  visible: boolean;
+  reasons: RulingReason[];
+  changed: string | null;
+}
+
+/** One of the things that are looked at before a call is decided about. */
+export interface RulingReason {
+  step: string;
+  found: string;
+  decisive: boolean;
 }
 
 /** `GET session`: who asks, and what may be done. */
@@ -523,6 +608,11 @@ export interface Written {
   question: string | null;
 }
 
+/** The answer to `POST reload`. */
+export interface Reloaded {
+  changed: boolean;
+}
+
 /** `GET tokens`. */
 export interface Tokens {
   tokens: Token[];
@@ -590,6 +680,7 @@ export interface GatewayInfo {
   open: boolean;
   edits: boolean;
   panics: number;
+  lastPanic: string | null;
 }
 
 /** `GET tools`. */
@@ -689,6 +780,7 @@ export type Answer<Verb extends string, Path extends string> = Path extends unkn
   [Verb, Path] extends ['POST', `calls/${string}/replay`] ? Replayed :
   [Verb, Path] extends ['POST', `calls/${string}/reveal`] ? CallDetail :
   [Verb, Path] extends ['POST', `questions/${string}/reveal`] ? Question :
+  [Verb, Path] extends ['GET', `servers/${string}/report`] ? Report :
   [Verb, Path] extends ['GET', `servers/${string}/stderr`] ? Stderr :
   [Verb, Path] extends ['GET', `servers/${string}/sign-in`] ? SignIn :
   [Verb, Path] extends ['POST', `servers/${string}/reconnect`] ? Done :
@@ -723,11 +815,15 @@ export type Answer<Verb extends string, Path extends string> = Path extends unkn
   [Verb, Path] extends ['GET', `tap`] ? TapState :
   [Verb, Path] extends ['POST', `tap`] ? TapState :
   [Verb, Path] extends ['GET', `questions`] ? Questions :
+  [Verb, Path] extends ['GET', `servers`] ? Serving :
   [Verb, Path] extends ['GET', `tools`] ? Tools :
   [Verb, Path] extends ['POST', `forms`] ? Fields :
   [Verb, Path] extends ['POST', `validate`] ? Validated :
   [Verb, Path] extends ['GET', `settings`] ? Settings :
   [Verb, Path] extends ['GET', `imports`] ? Imports :
+  [Verb, Path] extends ['POST', `reload`] ? Reloaded :
+  [Verb, Path] extends ['GET', `log`] ? Log :
+  [Verb, Path] extends ['POST', `log`] ? Log :
   [Verb, Path] extends ['GET', `tokens`] ? Tokens :
   [Verb, Path] extends ['POST', `tokens`] ? MadeToken :
   [Verb, Path] extends ['GET', `metrics`] ? Metrics :

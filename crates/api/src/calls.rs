@@ -69,12 +69,16 @@ pub struct Call {
 pub struct Page {
     /// Newest first.
     pub calls: Vec<Call>,
-    /// Whether there are older ones: `before` is the last one's id.
+    /// Whether there are older ones, or may be.
     pub more: bool,
     /// How many are kept in all, and how many match the filter.
     pub total: usize,
-    /// How many match.
+    /// How many match; with a text in quotes, of those that were looked through.
     pub matching: usize,
+    /// Whether there was more to look through than is done at one time: `next` goes on.
+    pub partial: bool,
+    /// The `before` of the next page, where there is more.
+    pub next: Option<u64>,
     /// How many were dropped because there were too many.
     pub dropped: u64,
 }

@@ -1,4 +1,5 @@
-//! Times and costs: `GET metrics` (as JSON), `GET bill`; the tap: `GET tap`, `POST tap`.
+//! Times and costs: `GET metrics` (as JSON), `GET bill`; the tap: `GET tap`, `POST tap`; how much
+//! is logged: `GET log`, `POST log`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,12 @@ pub struct Line {
     pub ours: Times,
     /// Microseconds at the server.
     pub theirs: Times,
+    /// Microseconds of the whole.
+    pub took: Times,
+    /// Bytes that were sent for them.
+    pub bytes_in: u64,
+    /// Bytes that were answered.
+    pub bytes_out: u64,
     /// Tokens that the answers would cost: an estimate.
     pub tokens: u64,
 }
@@ -131,4 +138,23 @@ pub struct Unused {
     pub tool: String,
     /// What it costs.
     pub tokens: usize,
+}
+
+/// `GET log`, and the answer to [`SetLog`]: how much the gateway logs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Log {
+    /// A level, and levels of modules.
+    pub log: String,
+    /// The file that it is written to, where it is one.
+    pub file: Option<String>,
+}
+
+/// `POST log`: how much is logged from now on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SetLog {
+    /// A level (`error`, `warn`, `info`, `debug`, `trace`), `MODULE=LEVEL` for one part, with
+    /// commas.
+    pub filter: String,
 }

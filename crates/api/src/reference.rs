@@ -53,10 +53,14 @@ fn types(at: &'static str) -> Types {
         insight::SetTap,
         insight::Metrics,
         insight::Bill,
+        insight::Log,
+        insight::SetLog,
         questions::Questions,
         questions::Question,
         questions::Answer,
         questions::Taken,
+        servers::Serving,
+        servers::Report,
         servers::Detail,
         servers::Stderr,
         servers::Listed,
@@ -74,6 +78,7 @@ fn types(at: &'static str) -> Types {
         settings::Edit,
         settings::Imports,
         settings::Written,
+        settings::Reloaded,
         settings::Tokens,
         settings::MakeToken,
         settings::MadeToken,
@@ -115,7 +120,7 @@ fn name_of(schema: &Value) -> Option<&str> {
 }
 
 /// What follows `?` at some routes.
-const QUERIES: [(&str, &str, &str); 13] = [
+const QUERIES: [(&str, &str, &str); 14] = [
     (
         "events",
         "topics",
@@ -137,6 +142,7 @@ const QUERIES: [(&str, &str, &str); 13] = [
     ("calls", "limit", "how many at most"),
     ("export", "filter", "which calls"),
     ("questions", "all", "`true`: also those that were answered"),
+    ("servers", "used", "`true`: also what their processes use"),
     ("tools", "server", "only this server's"),
     (
         "audit",

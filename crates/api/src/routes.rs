@@ -207,6 +207,18 @@ pub const ROUTES: &[Route] = &[
         "One question with its secrets; put on record.",
     ),
     get(
+        "servers",
+        Role::Admin,
+        "servers::Serving",
+        "What is served here, and what makes each the server that it is.",
+    ),
+    get(
+        "servers/{segment}/report",
+        Role::Viewer,
+        "servers::Report",
+        "Meets it, and says how it is doing.",
+    ),
+    get(
         "servers/{segment}",
         Role::Viewer,
         "servers::Detail",
@@ -349,6 +361,26 @@ pub const ROUTES: &[Route] = &[
         "Adds or removes an entry, with the difference first.",
     )
     .editing(),
+    post(
+        "reload",
+        Role::Operator,
+        "Nothing",
+        "settings::Reloaded",
+        "Reads the configuration again.",
+    ),
+    get(
+        "log",
+        Role::Viewer,
+        "insight::Log",
+        "How much is logged, and where.",
+    ),
+    post(
+        "log",
+        Role::Admin,
+        "insight::SetLog",
+        "insight::Log",
+        "Changes how much is logged.",
+    ),
     get(
         "tokens",
         Role::Admin,

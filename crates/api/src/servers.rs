@@ -1,11 +1,13 @@
-//! One server: `GET servers/{segment}`, `GET servers/{segment}/stderr`, `GET servers/{segment}/{list}`
+//! What is served: `GET servers`. One server: `GET servers/{segment}`,
+//! `GET servers/{segment}/report`, `GET servers/{segment}/stderr`, `GET servers/{segment}/{list}`
 //! (`tools`, `resources`, `templates`, `prompts`), `GET servers/{segment}/sign-in`,
 //! `POST servers/{segment}/{verb}`, `GET explain/{name}`.
 
-use crate::state::{Client, Server};
+use crate::state::{Client, Seen, Server};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
+use std::fmt;
 
 /// What can be done with a server.
 pub const VERBS: [&str; 9] = [
@@ -19,6 +21,113 @@ pub const VERBS: [&str; 9] = [
     "subscribe",
     "unsubscribe",
 ];
+
+/// `GET servers`: what commands go by that would use it in place of servers of their own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Serving {
+    /// The servers that are in use, in the order of `list`.
+    pub servers: Vec<Served>,
+    /// A hash of the permission rules: the same where the same is permitted.
+    pub rules: String,
+}
+
+/// A server that is in use.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Served {
+    /// Its configured name.
+    pub name: String,
+    /// Its name in paths and tool names.
+    pub segment: String,
+    /// A hash of all that makes it the server that it is: the same where that is.
+    pub identity: String,
+    /// Whether it comes with the program and not from a configuration.
+    pub builtin: bool,
+    /// Whether it wants a sign-in: then it is somebody's own affair to try it.
+    pub needs_auth: bool,
+    /// The word for how it is doing, as `list --json` has it. It is not met for this.
+    pub state: String,
+    /// Why it cannot be used.
+    pub reason: Option<String>,
+    /// How many processes of it run, or connections to it; none of a server inside the
+    /// program.
+    pub copies: Option<usize>,
+    /// Whether those are processes.
+    pub is_process: bool,
+    /// What those use, with `?used=true`.
+    pub used: Option<Used>,
+}
+
+/// What a server's processes use together, with all that they started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Used {
+    /// How many there are.
+    pub processes: usize,
+    /// Bytes of memory that are theirs.
+    pub memory: u64,
+    /// Processor time that they have used, in milliseconds.
+    pub cpu_ms: u64,
+}
+
+impl Used {
+    /// For people.
+    pub fn words(&self) -> String {
+        let mebibytes = self.memory.div_ceil(1 << 20);
+        let tenths = self.cpu_ms / 100;
+        format!("{mebibytes} MiB, {}.{} s CPU", tenths / 10, tenths % 10)
+    }
+}
+
+/// `GET servers/{segment}/report`: how a server is doing, once it has been met.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Report {
+    /// Connected, failed, in need of a sign-in, or asleep.
+    pub health: Health,
+    /// Why it is not connected, or what it does wrong although it is.
+    pub reason: Option<String>,
+    /// The revision that is spoken with it.
+    pub version: Option<String>,
+    /// Its era.
+    pub era: Option<String>,
+    /// How it is reached, where that was found to be another way than the entry's.
+    pub transport: Option<String>,
+    /// What it calls itself, as it wrote it.
+    #[schemars(with = "Option<Value>")]
+    pub server_info: Option<Box<RawValue>>,
+    /// How many tools may be seen.
+    pub tools: Option<usize>,
+    /// How many resources it lists.
+    pub resources: Option<usize>,
+    /// How many prompts it lists.
+    pub prompts: Option<usize>,
+    /// How long it took.
+    pub ms: u64,
+    /// What the definitions of those tools cost a model: an estimate.
+    pub tokens: Option<usize>,
+    /// How many processes of it run, or connections to it; none of a server inside
+    /// the program.
+    pub copies: Option<usize>,
+    /// What its processes use, where it is a program.
+    pub used: Option<Used>,
+}
+
+/// Whether a server can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// It can.
+    Connected,
+    /// It cannot.
+    #[default]
+    Failed,
+    /// Not before somebody signs in.
+    NeedsAuth,
+    /// It can: it was ended since nobody used it, and starts when it is needed.
+    Asleep,
+}
 
 /// `GET servers/{segment}`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -152,4 +261,53 @@ pub struct Act {
 pub struct Explained {
     /// Line by line.
     pub lines: Vec<String>,
+    /// The server that it is about.
+    pub server: String,
+    /// How that server is doing, where it is in use.
+    pub state: Option<Seen>,
+    /// What is decided about the tool, where it is one of a server in use.
+    pub tool: Option<Ruling>,
+}
+
+/// What a gateway decides about a tool, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "ToolRuling")]
+pub struct Ruling {
+    /// The name that rules are written in.
+    pub canonical: String,
+    /// The name that its server gave it, where the server lists it.
+    pub own: Option<String>,
+    /// Why the server could not be asked what it lists.
+    pub unasked: Option<String>,
+    /// `allow`, `ask`, `deny`, `held`.
+    pub decision: String,
+    /// The same with its reason, in words.
+    pub says: String,
+    /// Whether clients see it.
+    pub visible: bool,
+    /// All that was looked at, in order.
+    pub reasons: Vec<Reason>,
+    /// What is not as it was approved, where that is so.
+    pub changed: Option<String>,
+}
+
+/// One of the things that are looked at before a call is decided about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "RulingReason")]
+pub struct Reason {
+    /// What was looked at.
+    pub step: String,
+    /// What was found there.
+    pub found: String,
+    /// Whether it decided.
+    pub decisive: bool,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.decisive { "→" } else { "·" };
+        write!(f, "{sign} {}: {}", self.step, self.found)
+    }
 }

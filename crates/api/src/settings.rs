@@ -1,5 +1,5 @@
 //! What is configured where: `GET settings`, `POST settings/read` (a pasted snippet explained),
-//! `POST settings/change` (with the difference first), `GET tokens`, `POST tokens`,
+//! `POST settings/change` (with the difference first), `POST reload`, `GET tokens`, `POST tokens`,
 //! `DELETE tokens/{name}`, `GET pins/{server}`, `POST pins/{server}`, `GET audit?filter=…`.
 
 use crate::questions::Change;
@@ -164,6 +164,14 @@ pub struct Written {
     pub written: bool,
     /// The question that waits for an approval, where it brings a command.
     pub question: Option<String>,
+}
+
+/// The answer to `POST reload`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Reloaded {
+    /// Whether anything is otherwise than before.
+    pub changed: bool,
 }
 
 /// `GET tokens`.

@@ -42,6 +42,8 @@ pub struct GatewayInfo {
     pub edits: bool,
     /// Panics that were survived: each is a bug.
     pub panics: u64,
+    /// Where the last one was, and what it said; without secrets.
+    pub last_panic: Option<String>,
 }
 
 /// A server, as far as is known without asking it. State, sign-in and usability are three

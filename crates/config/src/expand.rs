@@ -179,9 +179,13 @@ fn own_path(entry: &Entry, path: &str) -> PathBuf {
 
 /// What a file holds, without the line break at its end.
 fn held(entry: &Entry, path: &Path) -> Result<String, FileFault> {
-    if !entry.may_read_files() {
-        return Err(FileFault::NotOwn);
+    match entry.may_read_files() {
+        true => held_by(path),
+        false => Err(FileFault::NotOwn),
     }
+}
+
+fn held_by(path: &Path) -> Result<String, FileFault> {
     let text = safe_read::read(path, None)?;
     if text.len() > limits::FILE_VALUE_BYTES {
         return Err(FileFault::Large);
@@ -207,8 +211,9 @@ enum Missing {
 }
 
 impl Missing {
-    fn fault(&self, entry: &Entry, field: &str) -> Fault {
-        let (problem, hint) = match self {
+    /// What is wrong, and what to do about it.
+    fn said(&self) -> (String, String) {
+        match self {
             Self::Variable(name) => (
                 format!("the environment variable {name} is not set"),
                 format!("set it, or give a default: ${{{name}:-…}}"),
@@ -217,11 +222,32 @@ impl Missing {
                 format!("${{file:{path}}}: {why}"),
                 "put that right, or write a variable in its place".to_owned(),
             ),
-        };
+        }
+    }
+
+    fn fault(&self, entry: &Entry, field: &str) -> Fault {
+        let (problem, hint) = self.said();
         let mut fault = entry.fault(field, problem);
         fault.hint = Some(hint);
         fault
     }
+}
+
+/// Why a text of settings cannot be filled in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotFilled(String);
+
+/// A text of settings that are nobody else's, with its variables and files filled in.
+pub(crate) fn own_text(text: &str, lookup: Lookup<'_>, home: &Path) -> Result<String, NotFilled> {
+    let mut file = |path: &str| match path.strip_prefix("~/") {
+        Some(rest) => held_by(&home.join(rest)),
+        None => held_by(Path::new(path)),
+    };
+    fill_in(text, lookup, Some(&mut file)).map_err(|missing| {
+        let each = missing.iter().map(|missing| missing.said().0);
+        NotFilled(each.collect::<Vec<_>>().join("; "))
+    })
 }
 
 type Files<'a> = &'a mut dyn FnMut(&str) -> Result<String, FileFault>;

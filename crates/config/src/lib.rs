@@ -52,7 +52,8 @@ pub use policy::Verdict;
 pub use read::read;
 pub use settings::{
     AccessLog, AskAtWord, Audit, AuditSync, Inbox, LineFormat, MetricsSetting, Observe,
-    OnAuditFailure, PermissionRule, Permissions, Traces, TracesProtocol, Webhook, Written,
+    OnAuditFailure, PermissionRule, Permissions, Traces, TracesProtocol, Webhook, WebhookFault,
+    Written,
 };
 pub use sign_in::{Idp, SignIn};
 pub use target::redacted;

@@ -7,7 +7,7 @@ mod observe;
 mod permissions;
 mod section;
 
-pub use inbox::{AskAtWord, Inbox, Webhook};
+pub use inbox::{AskAtWord, Inbox, Webhook, WebhookFault};
 pub use observe::{
     AccessLog, Audit, AuditSync, LineFormat, MetricsSetting, Observe, OnAuditFailure, Traces,
     TracesProtocol,

@@ -198,7 +198,7 @@ async fn send(
     let again = Retry::may_be(&permitted, &connection);
     if let Some(question) = question {
         permitted.standing.asked = true;
-        let again = again.map(|repeatable| Retry::of(permitted.clone(), repeatable));
+        let again = again.map(|when| Retry::of(permitted.clone(), when));
         let asked = Asked {
             permitted: Box::new(permitted),
             consent: question.consent,
@@ -216,7 +216,7 @@ async fn send(
         Err(CallError::NotConnected { .. }) => Box::pin(start_late(&permitted, connection)).await,
         started => started,
     };
-    let again = again.map(|repeatable| Retry::of(permitted, repeatable));
+    let again = again.map(|when| Retry::of(permitted, when));
     Ok(started?.or_retry(again))
 }
 

@@ -149,6 +149,10 @@ pub const CONSENT: Duration = Duration::from_secs(600);
 /// Bytes of such a question to a client, which shows all arguments; a call that
 /// would need more is refused.
 pub const CONSENT_BYTES: usize = 64 * 1024;
+/// How often a call is sent again after its pages have been visited in its client's place.
+pub const VISITS: u32 = 3;
+/// Pages that a call waits for at one time.
+pub const PAGES: usize = 8;
 /// Bytes of a tool's definition that are kept to show what changed.
 pub const PINNED_BYTES: usize = 64 * 1024;
 /// The same of all definitions of one server together; hashes are kept of all.

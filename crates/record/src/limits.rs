@@ -121,6 +121,8 @@ pub const CASSETTE_CLOSEST: usize = 1000;
 pub const CASSETTE_PAGES: usize = 100;
 /// How long a client may take to answer what a replayed server asks.
 pub const CASSETTE_QUESTION: Duration = Duration::from_secs(600);
+/// How long a replayed call takes at most, however long it took when it was recorded.
+pub const CASSETTE_IN_TIME: Duration = Duration::from_secs(600);
 /// Calls that a replayed server answers at once.
 pub const CASSETTE_REPLAYING: usize = 1024;
 /// Calls that are listed, and calls whose messages are kept.

@@ -2,14 +2,13 @@
 //! reaching its servers at its own addresses.
 
 use crate::{
-    Options,
-    control::{GatewayStatus, State},
-    limits,
+    Options, limits,
     roster::Prepared,
     running::{self, Running},
     tokens::{self, TokenError},
 };
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::{
     collections::HashMap,
     io::{self, Read, Write},
@@ -18,25 +17,16 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use switchboard_api::{
+    PREFIX, Refused,
+    servers::{Served, Serving},
+    settings::Reloaded,
+    state::Document,
+};
 use switchboard_config::{Configured, Entry, Loaded, Scope, Source, Standing, Transport};
 use switchboard_host::{Remote, ServerSpec, Target, permission::Rules};
 
 pub(crate) use crate::limits::PROMPT;
-
-/// A server of a running gateway.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Known {
-    /// Its configured name.
-    pub name: String,
-    /// What makes it the server that it is.
-    pub identity: String,
-    /// Under which path it is reached.
-    pub segment: String,
-    /// Whether it comes with the program and not from a configuration.
-    pub builtin: bool,
-    /// Whether it wants a sign-in: then it is somebody's own affair to try it.
-    pub needs_auth: bool,
-}
 
 /// A running gateway that answers us.
 #[derive(Clone, Debug)]
@@ -44,7 +34,7 @@ pub struct Attached {
     /// Where it is.
     pub running: Running,
     /// Its servers.
-    pub servers: Vec<Known>,
+    pub servers: Vec<Served>,
     control: String,
     client: Option<String>,
 }
@@ -97,77 +87,89 @@ impl Attached {
         Ok(attached)
     }
 
-    fn known(&self) -> io::Result<Vec<Known>> {
-        let answer = self.ask("GET", "servers", PROMPT)?;
-        serde_json::from_str(&answer).map_err(io::Error::other)
+    fn known(&self) -> io::Result<Vec<Served>> {
+        Ok(self.get::<Serving>("servers", PROMPT)?.servers)
     }
 
     /// Has the gateway read its configuration again, and asks what it has then.
     pub fn reload(&mut self) -> io::Result<()> {
-        self.ask("POST", "reload", limits::RELOAD)?;
+        self.post::<Reloaded>("reload", &Value::Null, limits::RELOAD)?;
         self.servers = self.known()?;
         Ok(())
     }
 
-    /// How its process is doing, if it says so.
-    pub fn state(&self) -> Option<State> {
-        let answer = self.ask("GET", "state", PROMPT).ok()?;
-        serde_json::from_str(&answer).ok()
+    /// The gateway as one document, if it says so.
+    pub fn state(&self) -> Option<Document> {
+        self.get("state", limits::API_PROMPT).ok()
     }
 
-    /// Who is connected to it and what runs, if it says so.
-    pub fn status(&self) -> Option<GatewayStatus> {
-        let answer = self.ask("GET", "status", PROMPT).ok()?;
-        serde_json::from_str(&answer).ok()
+    /// Its servers with what they use, if it says so.
+    pub fn used(&self) -> Option<Vec<Served>> {
+        let serving = self.get::<Serving>("servers?used=true", limits::API_PROMPT);
+        Some(serving.ok()?.servers)
     }
 
     /// Whether it permits just what these rules do.
     pub fn permits_the_same(&self, rules: &Rules) -> bool {
-        let theirs = self.ask("GET", "rules", PROMPT).ok();
-        let theirs = theirs.and_then(|text| serde_json::from_str::<String>(&text).ok());
-        theirs.is_some_and(|theirs| *theirs == **rules.made_of())
+        let theirs = self.get::<Serving>("servers", PROMPT);
+        theirs.is_ok_and(|theirs| *theirs.rules == **rules.made_of())
     }
 
-    /// Asks for something under `/api/`, and waits so long in all. An answer
-    /// that is no success is an error.
-    pub fn ask(&self, verb: &str, path: &str, patience: Duration) -> io::Result<String> {
+    /// Asks for what is at a path below `/api/v1/`, and waits so long in all.
+    ///
+    /// # Errors
+    /// What it said, where that is no success, or why it said nothing.
+    pub fn get<T: DeserializeOwned>(&self, path: &str, patience: Duration) -> io::Result<T> {
+        self.ask("GET", path, &Value::Null, patience)
+    }
+
+    /// Sends something there.
+    ///
+    /// # Errors
+    /// What it said, where that is no success, or why it said nothing.
+    pub fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+        patience: Duration,
+    ) -> io::Result<T> {
+        self.ask("POST", path, body, patience)
+    }
+
+    fn ask<T: DeserializeOwned>(
+        &self,
+        verb: &str,
+        path: &str,
+        body: &Value,
+        patience: Duration,
+    ) -> io::Result<T> {
         let end = Instant::now() + patience;
         let address: SocketAddr = self.running.address.parse().map_err(io::Error::other)?;
+        let body = match body {
+            Value::Null => String::new(),
+            body => body.to_string(),
+        };
         let mut stream = TcpStream::connect_timeout(&address, PROMPT)?;
         stream.set_write_timeout(Some(PROMPT))?;
         write!(
             stream,
-            "{verb} /api/{path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\
-             Content-Length: 0\r\nConnection: close\r\n\r\n",
-            self.control
+            "{verb} {PREFIX}{path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.control,
+            body.len()
         )?;
-        let mut answer = Vec::new();
-        let mut chunk = vec![0; 64 * 1024];
-        while answer.len() < limits::CONTROL_ANSWER_BYTES {
-            let left = end.saturating_duration_since(Instant::now());
-            // A limit of nothing would be none.
-            stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-            match stream.read(&mut chunk)? {
-                0 => break,
-                read => answer.extend_from_slice(&chunk[..read]),
-            }
-        }
-        let text = String::from_utf8(answer).map_err(io::Error::other)?;
+        let text = received(&mut stream, end)?;
         let (head, body) = text
             .split_once("\r\n\r\n")
             .ok_or_else(|| io::Error::other("the gateway's answer is cut short"))?;
-        let status = head.split(' ').nth(1).unwrap_or_default();
-        if status != "200" {
-            return Err(io::Error::other(format!(
-                "HTTP {status}: {}",
-                body.trim_end()
-            )));
+        match head.split(' ').nth(1).unwrap_or_default() {
+            "200" => serde_json::from_str(body).map_err(io::Error::other),
+            status => Err(refused(status, body)),
         }
-        Ok(body.to_owned())
     }
 
     /// The server of the gateway's that is the very same.
-    pub fn find(&self, spec: &ServerSpec) -> Option<&Known> {
+    pub fn find(&self, spec: &ServerSpec) -> Option<&Served> {
         self.servers
             .iter()
             .find(|known| known.name == *spec.name && known.identity == *spec.identity)
@@ -195,7 +197,7 @@ impl Attached {
     }
 
     /// An entry for a server that only this gateway has.
-    pub fn entry(&self, known: &Known) -> Entry {
+    pub fn entry(&self, known: &Served) -> Entry {
         let mut entry = Entry::at(known.name.as_str(), Scope::Dynamic, Source::Ours, 1);
         entry.transport = Transport::Http;
         entry.url = Some(format!(
@@ -214,6 +216,36 @@ impl Attached {
     pub fn client_token(&self) -> Option<&str> {
         self.client.as_deref()
     }
+}
+
+/// All that it says until the end, which is not to be later than this.
+fn received(stream: &mut TcpStream, end: Instant) -> io::Result<String> {
+    let mut answer = Vec::new();
+    let mut chunk = vec![0; 64 * 1024];
+    while answer.len() < limits::CONTROL_ANSWER_BYTES {
+        let left = end.saturating_duration_since(Instant::now());
+        // A limit of nothing would be none.
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        match stream.read(&mut chunk)? {
+            0 => break,
+            read => answer.extend_from_slice(&chunk[..read]),
+        }
+    }
+    String::from_utf8(answer).map_err(io::Error::other)
+}
+
+/// What it said no with.
+fn refused(status: &str, body: &str) -> io::Error {
+    let said = serde_json::from_str::<Refused>(body).ok();
+    io::Error::other(match said.filter(|said| !said.error.is_empty()) {
+        Some(Refused {
+            error,
+            hint: Some(hint),
+            ..
+        }) => format!("{error} ({hint})"),
+        Some(said) => said.error,
+        None => format!("HTTP {status}: {}", body.trim_end()),
+    })
 }
 
 /// The user's gateways that run and answer, unless they are to be left alone. They are

@@ -6,7 +6,7 @@ use crate::{
     limits,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -31,6 +31,20 @@ const ASIDE: [&str; 10] = [
     ".ruff_cache",
 ];
 
+/// Files that editors leave and take away while they write others, whatever is watched.
+const PASSING: [&str; 7] = [
+    "*~",
+    ".*.sw*",
+    ".#*",
+    "#*#",
+    "4913",
+    ".goutputstream-*",
+    ".DS_Store",
+];
+
+/// Files and folders that are known of and not looked at yet.
+const MOST: usize = limits::SOURCES_WATCHED + limits::SOURCES_FOLDERS;
+
 /// The files that a server is made of.
 #[derive(Clone, Debug)]
 pub struct Sources {
@@ -53,8 +67,10 @@ impl Sources {
         let mut seen = Seen::default();
         let mut folders = 0;
         for root in &self.roots {
-            let mut open = vec![root.clone()];
-            while let Some(path) = open.pop() {
+            // What is near the root is looked at first: where there are too many, sources are
+            // more likely there than below.
+            let mut open = VecDeque::from([root.clone()]);
+            while let Some(path) = open.pop_front() {
                 if let Some(inside) = folder(&path, path == *root) {
                     folders += 1;
                     if folders > limits::SOURCES_FOLDERS {
@@ -62,7 +78,13 @@ impl Sources {
                         break;
                     }
                     let counts = |path: &PathBuf| self.counts(root, path);
-                    open.extend(inside.filter(counts));
+                    let room = MOST.saturating_sub(open.len());
+                    let before = open.len();
+                    open.extend(inside.filter(counts).take(room + 1));
+                    if open.len() - before > room {
+                        open.pop_back();
+                        seen.is_cut = true;
+                    }
                 } else if let Some(look) = look(&path) {
                     if seen.files.len() >= limits::SOURCES_WATCHED {
                         seen.is_cut = true;
@@ -79,7 +101,10 @@ impl Sources {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let below = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
         let is_ignored = |glob: &String| matches(glob, &name) || matches(glob, &below);
-        !ASIDE.contains(&&*name) && !self.ignored.iter().any(is_ignored)
+        let passes = |glob: &&str| matches(glob, &name);
+        !ASIDE.contains(&&*name)
+            && !PASSING.iter().any(passes)
+            && !self.ignored.iter().any(is_ignored)
     }
 
     async fn looked(&self) -> Seen {
@@ -96,7 +121,7 @@ fn folder(path: &Path, is_root: bool) -> Option<impl Iterator<Item = PathBuf> + 
         true => fs::metadata(path).ok()?,
         false => fs::symlink_metadata(path).ok()?,
     };
-    let entries = fs::read_dir(path).ok().filter(|_| about.is_dir())?;
+    let entries = about.is_dir().then(|| fs::read_dir(path).ok())??;
     Some(entries.flatten().map(|entry| entry.path()))
 }
 
@@ -146,20 +171,35 @@ pub async fn follow(
 
 async fn watch(server: &Arc<Server>, sources: &Sources, tell: &(impl Fn(&News) + Sync)) {
     let mut before = sources.looked().await;
-    if before.is_cut {
-        tell(&News::TooMany);
-    }
+    let mut told = false;
+    let mut pause = limits::SOURCES_LOOK;
     loop {
-        sleep(limits::SOURCES_LOOK).await;
+        if before.is_cut && !std::mem::replace(&mut told, true) {
+            tell(&News::TooMany);
+        }
+        sleep(pause).await;
+        let begun = Instant::now();
         let mut now = sources.looked().await;
+        // Looking at many takes a small part of a core at most.
+        let rest = begun.elapsed() * limits::SOURCES_REST;
+        pause = rest.clamp(limits::SOURCES_LOOK, limits::SOURCES_LOOK_LONGEST);
         let Some(file) = changed(&before, &now) else {
             continue;
         };
-        now = settled(sources, now).await;
         tell(&News::Changed(file));
+        started(server).await;
+        now = settled(sources, now).await;
         server.reconnect().await;
         before = now;
     }
+}
+
+/// Waits until no start is under way: one that is may have read the sources as they were,
+/// and is not ended by whoever wants a new one.
+async fn started(server: &Arc<Server>) {
+    let mut states = server.state();
+    let over = states.wait_for(|state| *state != ServerState::Pending);
+    let _ = timeout(server.spec.timeouts.connect, over).await;
 }
 
 /// Waits until nobody writes any more.

@@ -76,12 +76,10 @@ pub mod watching;
 pub use access::wants_oauth;
 pub use access::{Access, WayIn};
 pub use apart::Apart;
+#[cfg(feature = "gateway")]
+pub use attached::AttachError;
 pub use attached::Attached;
-#[cfg(feature = "gateway")]
-pub use attached::{AttachError, Known};
 pub use connectors::{AskError, Background, FetchError, Fetching};
-#[cfg(feature = "gateway")]
-pub use control::{GatewayStatus, ServerStatus, State};
 #[cfg(feature = "builtin")]
 pub use dirs::own_folders;
 pub use dirs::{Dirs, NoHome, memory_folder};

@@ -92,6 +92,10 @@ pub const FILES_LOOK: Duration = Duration::from_secs(1);
 pub const FILES_WATCHED: usize = 1000;
 /// How often the sources of a server that is developed are looked at.
 pub const SOURCES_LOOK: Duration = Duration::from_millis(250);
+/// How much longer than a look takes is waited for the next one, where there are many.
+pub const SOURCES_REST: u32 = 10;
+/// How long is waited for it at most.
+pub const SOURCES_LOOK_LONGEST: Duration = Duration::from_secs(5);
 /// How long they must have stayed as they are before it starts again: several files are
 /// often written at once.
 pub const SOURCES_QUIET: Duration = Duration::from_millis(150);
@@ -169,6 +173,9 @@ pub const API_SEARCHES: usize = 4;
 pub const API_SEARCHES_WAITING: usize = 4;
 /// How long they wait.
 pub const API_SEARCH_TURN: Duration = Duration::from_secs(2);
+/// Bytes of messages that have the text of one search, and are looked through again without
+/// their secrets.
+pub const API_SEARCH_BYTES: usize = 8 * 1024 * 1024;
 /// How often it is looked for calls that began or ended, while somebody listens.
 pub const API_CALLS_LOOK: Duration = Duration::from_millis(100);
 /// How often a call is made again at most.

@@ -1,16 +1,16 @@
 //! How a server is doing, once it has been met: what `list` shows.
 
 use crate::{
-    used::{Used, used},
+    used::used,
     wants_sign_in::{needs_auth, sign_in_hint},
 };
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 use switchboard_agent::{Caller, Dialogue};
+pub use switchboard_api::servers::{Health, Report};
 use switchboard_host::{
     CallError, Hello, Server, ServerState, Target,
     catalog::{Item, List},
@@ -19,58 +19,6 @@ use switchboard_local::secret;
 use switchboard_model::ModelTool;
 use switchboard_wire::{json, meta};
 use tokio::time::timeout;
-
-/// How a server is doing.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Report {
-    /// Connected, failed, in need of a sign-in, or asleep.
-    pub health: Health,
-    /// Why it is not connected, or what it does wrong although it is.
-    pub reason: Option<String>,
-    /// The revision that is spoken with it.
-    pub version: Option<String>,
-    /// Its era.
-    pub era: Option<String>,
-    /// How it is reached, where that was found to be another way than the entry's.
-    #[serde(default)]
-    pub transport: Option<String>,
-    /// What it calls itself, as it wrote it.
-    pub server_info: Option<Box<RawValue>>,
-    /// How many tools may be seen.
-    pub tools: Option<usize>,
-    /// How many resources it lists.
-    pub resources: Option<usize>,
-    /// How many prompts it lists.
-    pub prompts: Option<usize>,
-    /// How long it took.
-    pub ms: u64,
-    /// What the definitions of those tools cost a model: an estimate.
-    #[serde(default)]
-    pub tokens: Option<usize>,
-    /// How many processes of it run, or connections to it; none of a server inside
-    /// the program.
-    #[serde(default)]
-    pub copies: Option<usize>,
-    /// What its processes use, where it is a program.
-    #[serde(default)]
-    pub used: Option<Used>,
-}
-
-/// Whether a server can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Health {
-    /// It can.
-    Connected,
-    /// It cannot.
-    #[default]
-    Failed,
-    /// Not before somebody signs in.
-    NeedsAuth,
-    /// It can: it was ended since nobody used it, and starts when it is needed.
-    Asleep,
-}
 
 /// Meets a server and counts what it has. `started` is when that began.
 pub async fn report(caller: &Caller, server: &Arc<Server>) -> Report {

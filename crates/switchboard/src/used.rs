@@ -1,39 +1,17 @@
 //! What the processes of servers use of the machine.
 
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+pub use switchboard_api::servers::Used;
 use switchboard_host::{Server, Target};
 use switchboard_process::{self as process, Usage};
 use switchboard_tasks as tasks;
 
-/// What a server's processes use together, with all that they started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Used {
-    /// How many there are.
-    pub processes: usize,
-    /// Bytes of memory that are theirs.
-    pub memory: u64,
-    /// Processor time that they have used, in milliseconds.
-    pub cpu_ms: u64,
-}
-
-impl Used {
-    /// For people.
-    pub fn words(&self) -> String {
-        let mebibytes = self.memory.div_ceil(1 << 20);
-        let tenths = self.cpu_ms / 100;
-        format!("{mebibytes} MiB, {}.{} s CPU", tenths / 10, tenths % 10)
-    }
-}
-
-impl From<Usage> for Used {
-    fn from(usage: Usage) -> Self {
-        Self {
-            processes: usage.processes,
-            memory: usage.memory,
-            cpu_ms: u64::try_from(usage.processor.as_millis()).unwrap_or(u64::MAX),
-        }
+/// What was measured, as it is told.
+fn told(usage: Usage) -> Used {
+    Used {
+        processes: usage.processes,
+        memory: usage.memory,
+        cpu_ms: u64::try_from(usage.processor.as_millis()).unwrap_or(u64::MAX),
     }
 }
 
@@ -61,7 +39,7 @@ fn all(leaders: &[Vec<u32>]) -> Vec<Option<Used>> {
     let sum = |leaders: &Vec<u32>| {
         let own = each.by_ref().take(leaders.len());
         let sum = own.fold(Usage::default(), Usage::and);
-        (sum.processes > 0).then(|| sum.into())
+        (sum.processes > 0).then(|| told(sum))
     };
     leaders.iter().map(sum).collect()
 }

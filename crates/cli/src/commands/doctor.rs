@@ -11,10 +11,10 @@ use clap::Args;
 use serde::Serialize;
 use std::path::Path;
 use switchboard::{
-    Approvals, Health, Look, Preview, Purpose, State, VERSION,
-    config::{Loaded, Outcome, Scope, Standing, trust::labels},
+    Approvals, Health, Look, Preview, Purpose, VERSION,
+    config::{Loaded, Outcome, Scope, Standing, Webhook, trust::labels},
     local::secret,
-    process, running, tokens,
+    process, running, tasks, tokens,
 };
 
 /// Options of `doctor`.
@@ -86,13 +86,15 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let loaded = context.look(Say::Nothing);
     configuration(&loaded, &mut findings);
     rules(&loaded, &mut findings);
+    webhook(&loaded, &mut findings);
     connectors(context, &loaded, options.no_connect, &mut findings);
     versions(context, &mut findings);
     processes(&mut findings);
     limited(&loaded, &mut findings);
     servers(loaded, options.no_connect, &mut findings)?;
     sign_ins(context, &mut findings);
-    panics("this command", &State::now(), &mut findings);
+    let own = (tasks::panics(), tasks::last_panic());
+    panics("this command", own, &mut findings);
     let problems = findings
         .0
         .iter()
@@ -119,6 +121,16 @@ fn rules(loaded: &Loaded, findings: &mut Findings) {
             "correct the name, or take the rule out: switchboard list".to_owned()
         });
         findings.advise(meant);
+    }
+}
+
+/// A secret that everybody knows who reads the settings.
+fn webhook(loaded: &Loaded, findings: &mut Findings) {
+    let webhook = loaded.inbox.webhook.as_ref();
+    if webhook.is_some_and(Webhook::is_written_out) {
+        let found = "its secret stands in the settings as it is";
+        findings.add("configuration", Level::Warning, "approvals.webhook", found);
+        findings.advise("keep it elsewhere: \"${VAR}\" or \"${file:/path}\"");
     }
 }
 
@@ -387,21 +399,19 @@ fn versions(context: &Context, findings: &mut Findings) {
     for gateway in &answering {
         let what = format!("gateway http://{}", gateway.running.address);
         if let Some(state) = gateway.state() {
-            panics(&what, &state, findings);
+            let own = (state.gateway.panics, state.gateway.last_panic);
+            panics(&what, own, findings);
         }
     }
 }
 
 /// Faults of our own that a process has survived. Its requests ended with an error.
-fn panics(what: &str, state: &State, findings: &mut Findings) {
-    if state.panics == 0 {
+fn panics(what: &str, (panics, last): (u64, Option<String>), findings: &mut Findings) {
+    if panics == 0 {
         return;
     }
-    let last = state.last_panic.as_deref().unwrap_or("an unknown place");
-    let found = format!(
-        "something in it has panicked, times: {}; the last time at {last}",
-        state.panics
-    );
+    let last = last.as_deref().unwrap_or("an unknown place");
+    let found = format!("something in it has panicked, times: {panics}; the last time at {last}");
     findings.add("panics", Level::Problem, what, found);
     findings.advise("this is a bug in Switchboard: report it with the lines of the log that name this place; the gateway itself goes on");
 }

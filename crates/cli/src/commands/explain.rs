@@ -1,7 +1,9 @@
-//! `explain`: why a server or a tool is there, or is not.
+//! `explain`: why a server or a tool is there, or is not. A gateway that runs and has the very
+//! same server is asked what it decides.
 
 pub mod limits;
 mod sharing;
+mod there;
 mod tool;
 
 use crate::{

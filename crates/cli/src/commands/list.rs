@@ -270,11 +270,13 @@ async fn meet_each(
 
 /// What a running gateway says of a server.
 async fn ask(via: &ViaGateway, server: &Server) -> Report {
-    let (gateway, path) = (via.gateway.clone(), format!("servers/{}", via.segment));
+    let (gateway, path) = (
+        via.gateway.clone(),
+        format!("servers/{}/report", via.segment),
+    );
     let patience = server.spec.timeouts.connect * 2 + limits::GATEWAY_GRACE;
-    let asked = tasks::blocking(move || gateway.ask("GET", &path, patience)).await;
-    let answer = asked.map_err(std::io::Error::other).flatten();
-    let report = answer.and_then(|text| Ok(serde_json::from_str(&text)?));
+    let asked = tasks::blocking(move || gateway.get::<Report>(&path, patience)).await;
+    let report = asked.map_err(std::io::Error::other).flatten();
     report.unwrap_or_else(|error| Report {
         reason: Some(format!(
             "the gateway at http://{} does not say: {error}",

@@ -9,6 +9,7 @@ use crate::{
 };
 use clap::Args;
 use serde_json::{Value, json};
+use switchboard::api::types::insight::Log;
 
 /// Options of `log`.
 #[derive(Debug, Args)]
@@ -45,15 +46,16 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     for gateway in &gateways {
         let address = &gateway.running.address;
         let answer = match &filter {
-            Some(filter) => gateway.ask("POST", &format!("log/{filter}"), limits::RECONNECT),
-            None => gateway.ask("GET", "log", limits::RECONNECT),
+            Some(filter) => {
+                let wanted = json!({"filter": filter.to_string()});
+                gateway.post::<Log>("log", &wanted, limits::RECONNECT)
+            }
+            None => gateway.get("log", limits::RECONNECT),
         };
-        let answer = answer.map_err(|error| {
+        let Log { log: now, .. } = answer.map_err(|error| {
             let text = format!("the gateway at http://{address} could not do it: {error}");
             Failure::new(Code::Unreachable, text)
         })?;
-        let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
-        let now = answer["log"].as_str().unwrap_or_default().to_owned();
         if !options.json {
             out::line(&format!("http://{address} logs {now}"))?;
         }

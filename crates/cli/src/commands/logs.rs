@@ -13,7 +13,6 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use clap::Args;
-use serde_json::Value;
 use show::Shown;
 use source::{Entry, Source, Whose};
 use std::{
@@ -22,7 +21,9 @@ use std::{
     path::{Path, PathBuf},
 };
 use switchboard::{
-    Dirs, logs,
+    Dirs,
+    api::types::insight::Log,
+    logs,
     process::put_aside,
     record::log_files::{self, Rotation},
 };
@@ -213,12 +214,8 @@ fn gateways(context: &Context, dirs: &Dirs) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::from([logs::gateways(dirs)]);
     for gateway in context.options.gateways() {
         // One that does not say has its log in the file of all.
-        let answer = gateway.ask("GET", "log", switchboard::limits::PROMPT);
-        let answer: Value = answer
-            .ok()
-            .and_then(|answer| serde_json::from_str(&answer).ok())
-            .unwrap_or_default();
-        files.extend(answer["file"].as_str().map(PathBuf::from));
+        let answer = gateway.get::<Log>("log", switchboard::limits::PROMPT);
+        files.extend(answer.ok().and_then(|log| log.file).map(PathBuf::from));
     }
     files
 }

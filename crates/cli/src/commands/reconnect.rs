@@ -15,8 +15,11 @@ use clap::Args;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use switchboard::{
-    Attached, Known,
-    api::{Client, ClientError, types::servers::Done},
+    Attached,
+    api::{
+        Client, ClientError,
+        types::servers::{Done, Served},
+    },
 };
 
 /// Options of `reconnect`.
@@ -40,13 +43,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     let mut results: Vec<Value> = Vec::new();
     for gateway in &gateways {
-        let wanted: Vec<&Known> = wanted(gateway, &options.name).collect();
+        let wanted: Vec<&Served> = wanted(gateway, &options.name).collect();
         if !wanted.is_empty() {
             results.extend(reconnected(gateway, &wanted)?);
         }
     }
     if results.is_empty() {
-        let known: Vec<&Known> = gateways
+        let known: Vec<&Served> = gateways
             .iter()
             .flat_map(|gateway| &gateway.servers)
             .collect();
@@ -73,13 +76,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 }
 
 /// Those of the gateway's servers that are meant.
-fn wanted<'a>(gateway: &'a Attached, name: &'a str) -> impl Iterator<Item = &'a Known> {
-    let is_meant = move |known: &&Known| name == "all" || known.name == name;
+fn wanted<'a>(gateway: &'a Attached, name: &'a str) -> impl Iterator<Item = &'a Served> {
+    let is_meant = move |known: &&Served| name == "all" || known.name == name;
     gateway.servers.iter().filter(is_meant)
 }
 
 /// Has the gateway connect to these anew, side by side.
-fn reconnected(gateway: &Attached, servers: &[&Known]) -> Result<Vec<Value>, Failure> {
+fn reconnected(gateway: &Attached, servers: &[&Served]) -> Result<Vec<Value>, Failure> {
     let client = Client::of(&gateway.running).map_err(|fault| failed(&fault))?;
     let address = format!("http://{}", gateway.running.address);
     let nothing = json!({});

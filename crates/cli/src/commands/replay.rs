@@ -31,7 +31,7 @@ pub struct Options {
     /// Answer what was not recorded as the closest request of the same method was
     #[arg(long)]
     pub closest: bool,
-    /// Take as long as it took when it was recorded
+    /// Take as long as it took when it was recorded; no call takes more than ten minutes
     #[arg(long)]
     pub in_time: bool,
     #[command(flatten)]

@@ -13,6 +13,8 @@ use clap::Args;
 use std::{collections::HashMap, time::Duration};
 use switchboard::{
     Attached,
+    api::types::insight::Metrics,
+    limits::API_PROMPT,
     record::metrics::{Line, Quantiles, Stats},
 };
 
@@ -31,6 +33,13 @@ pub struct Options {
     /// Show what each principal's list of tools costs a model, and which tools nobody called
     #[arg(long, conflicts_with_all = ["follow", "server"])]
     pub bill: bool,
+    /// Hide the tools in this principal's list that nobody called: writes rules into your
+    /// settings, with the difference first
+    #[arg(long, value_name = "PRINCIPAL", requires = "bill")]
+    pub hide: Option<String>,
+    /// Write them without asking
+    #[arg(long, short, requires = "hide")]
+    pub yes: bool,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -38,6 +47,7 @@ const EXAMPLES: &str = "Examples:
   switchboard stats github --follow
   switchboard stats --json
   switchboard stats --bill
+  switchboard stats --bill --hide default
 
 Times are in two columns each: of the whole call, and of that the server's part.
 Tokens are what the answers would cost a model, roughly: a quarter of their bytes.";
@@ -45,7 +55,10 @@ Tokens are what the answers would cost a model, roughly: a quarter of their byte
 /// Shows what the gateway has counted.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     if options.bill {
-        return bill::run(context, options.json);
+        return match &options.hide {
+            Some(principal) => bill::hide(context, principal, options),
+            None => bill::run(context, options.json),
+        };
     }
     let gateway = gateway(context)?;
     let mut before: Option<Stats> = None;
@@ -90,8 +103,8 @@ fn gateway(context: &Context) -> Result<Attached, Failure> {
 }
 
 fn ask(gateway: &Attached) -> Result<Stats, Failure> {
-    let answer = gateway.ask("GET", "stats", switchboard::limits::PROMPT);
-    let failed = |error: &dyn std::fmt::Display| {
+    let answer = gateway.get::<Metrics>("metrics", API_PROMPT);
+    answer.map(Stats::told).map_err(|error| {
         let text = format!(
             "the gateway at http://{} does not say what it has counted: {error}",
             gateway.running.address
@@ -99,9 +112,7 @@ fn ask(gateway: &Attached) -> Result<Stats, Failure> {
         let hint =
             "it counts nothing if it was started with --metrics off, or is older than this program";
         Failure::new(Code::Unreachable, text).hint(hint)
-    };
-    let answer = answer.map_err(|error| failed(&error))?;
-    serde_json::from_str(&answer).map_err(|error| failed(&error))
+    })
 }
 
 fn json(now: &Stats) -> Result<(), Failure> {

@@ -11,7 +11,8 @@ use clap::Args;
 use serde::Serialize;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use switchboard::{
-    Attached, GatewayStatus, ServerStatus, VERSION,
+    Attached, Used, VERSION,
+    api::types::{servers::Served, state::Client},
     gateway::Visitor,
     running::{self, Running},
     several,
@@ -44,7 +45,29 @@ struct Shown {
     up: bool,
     answers: bool,
     #[serde(flatten)]
-    status: GatewayStatus,
+    status: Status,
+}
+
+/// Who is connected, and what runs.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    /// When it began, in seconds since 1970.
+    since: u64,
+    clients: Vec<Visitor>,
+    servers: Vec<Server>,
+}
+
+/// A server. None is met for this.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Server {
+    name: String,
+    state: String,
+    reason: Option<String>,
+    copies: Option<usize>,
+    is_process: bool,
+    used: Option<Used>,
 }
 
 /// Says what runs. Exit code 4 where nothing does.
@@ -65,7 +88,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 
 fn look(running: &Running, gateways: &[Attached]) -> Shown {
     let answering = gateways.iter().find(|gateway| gateway.running == *running);
-    let status = answering.and_then(Attached::status);
+    let status = answering.and_then(status);
     Shown {
         address: format!("http://{}", running.address),
         process: running.pid,
@@ -75,6 +98,31 @@ fn look(running: &Running, gateways: &[Attached]) -> Shown {
         answers: status.is_some(),
         status: status.unwrap_or_default(),
     }
+}
+
+fn status(gateway: &Attached) -> Option<Status> {
+    let (state, servers) = (gateway.state()?, gateway.used()?);
+    let client = |client: Client| Visitor {
+        name: client.name,
+        version: client.version,
+        principal: client.principal,
+        era: client.era,
+        since: client.since / 1000,
+        seen: client.seen.map(|seen| seen / 1000),
+    };
+    let server = |server: Served| Server {
+        name: server.name,
+        state: server.state,
+        reason: server.reason,
+        copies: server.copies,
+        is_process: server.is_process,
+        used: server.used,
+    };
+    Some(Status {
+        since: state.gateway.since / 1000,
+        clients: state.clients.into_iter().map(client).collect(),
+        servers: servers.into_iter().map(server).collect(),
+    })
 }
 
 fn show(gateway: &Shown) -> Result<(), Failure> {
@@ -128,7 +176,7 @@ fn client_words(client: &Visitor) -> String {
     format!("{name}{version} ({}, {era} era), {when}", client.principal)
 }
 
-fn server_words(server: &ServerStatus) -> String {
+fn server_words(server: &Server) -> String {
     let mut words = vec![server.state.clone()];
     words.extend(several(server.copies, server.is_process));
     words.extend(server.used.map(|used| used.words()));

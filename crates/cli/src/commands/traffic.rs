@@ -185,7 +185,7 @@ pub fn json(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// A word for a query.
-fn encoded(word: &str) -> String {
+pub fn encoded(word: &str) -> String {
     let mut out = String::new();
     for byte in word.bytes() {
         match byte {

@@ -13,7 +13,7 @@ export const shown = signal([]);
 /** @type {import('preact').Signal<import('api').Call[]>} */
 export const fresh = signal([]);
 export const paused = signal(false);
-export const page = signal({ total: 0, matching: 0, dropped: 0, more: false });
+export const page = signal({ total: 0, matching: 0, dropped: 0, more: false, partial: false, next: null });
 export const busy = signal(false);
 export const refused = signal(null);
 /** The filter that was used last: whoever comes back from a call finds the same list. */
@@ -50,15 +50,18 @@ export async function show(wanted) {
 /** Older ones. */
 export async function more() {
   const list = shown.value;
-  if (busy.value || !page.value.more || list.length === 0 || list.length >= MOST) return;
+  const from = page.value.next ?? list.at(-1)?.id;
+  if (busy.value || !page.value.more || from === undefined || list.length >= MOST) return;
   busy.value = true;
   const mine = turn;
   try {
-    const older = await get('calls', { filter, limit: PAGE, before: list.at(-1).id });
+    const older = await get('calls', { filter, limit: PAGE, before: from });
     if (mine === turn) {
       batch(() => {
         shown.value = [...shown.value, ...older.calls];
-        page.value = { ...page.value, more: older.more };
+        const { more, next, partial } = older;
+        const matching = page.value.matching + (page.value.partial ? older.matching : 0);
+        page.value = { ...page.value, more, next, partial, matching };
       });
     }
   } catch (fault) {

@@ -65,8 +65,19 @@ impl Standing {
 #[derive(Clone, Debug)]
 pub(crate) struct Retry {
     pub(crate) permitted: Permitted,
-    /// Whether it does no harm if the first was carried out.
-    pub(crate) repeatable: bool,
+    /// When it is sent again.
+    pub(crate) when: When,
+}
+
+/// When a request is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// Also after the first may have been carried out, which does no harm.
+    Repeatable,
+    /// Where the first was turned away because of what lies between us.
+    TurnedAway,
+    /// When somebody has visited the pages that its server wants visited first.
+    Visited,
 }
 
 impl Retry {
@@ -74,8 +85,9 @@ impl Retry {
     /// act, calls of tools that say so of themselves, and all to servers that may
     /// turn a request away because of what lies between us and not because of what
     /// it asks: a session forgotten, a header missed. Then the first was not
-    /// carried out. Says whether it is repeatable.
-    pub(super) fn may_be(permitted: &Permitted, connection: &Connection) -> Option<bool> {
+    /// carried out. Neither was one whose server wants pages visited first, which somebody
+    /// else than its client may do.
+    pub(super) fn may_be(permitted: &Permitted, connection: &Connection) -> Option<When> {
         let repeatable = match permitted.message().method() {
             Method::ToolsCall => {
                 let tools = connection.catalog().known(List::Tools);
@@ -85,21 +97,25 @@ impl Retry {
             Method::ResourcesRead | Method::PromptsGet | Method::Complete => true,
             method => List::of(method).is_some(),
         };
-        (repeatable || connection.is_http()).then_some(repeatable)
+        match () {
+            () if repeatable => Some(When::Repeatable),
+            () if connection.is_http() => Some(When::TurnedAway),
+            () => {
+                let may_visit = permitted.client().asked_at().asks_inbox();
+                may_visit.then_some(When::Visited)
+            }
+        }
     }
 
-    pub(super) fn of(permitted: Permitted, repeatable: bool) -> Box<Self> {
-        Box::new(Self {
-            permitted,
-            repeatable,
-        })
+    pub(super) fn of(permitted: Permitted, when: When) -> Box<Self> {
+        Box::new(Self { permitted, when })
     }
 
     /// Whether a request that ended so may be sent again.
     pub(crate) fn after(&self, fault: &CallError) -> bool {
         let is_safe = match fault.again() {
-            Again::Safe => true,
-            Again::IfRepeatable => self.repeatable,
+            Again::Safe => self.when != When::Visited,
+            Again::IfRepeatable => self.when == When::Repeatable,
             Again::Useless => false,
         };
         is_safe && fault.was_lost()

@@ -42,6 +42,13 @@ impl Asker {
             waiting: None,
         })
     }
+
+    /// Whether somebody else visits the pages that its client is sent to: one that cannot
+    /// visit any, or is not to be asked.
+    pub(super) fn visits_for_it(&self) -> bool {
+        let at = self.client.asked_at();
+        at.asks_inbox() && (!at.asks_client() || !self.client.opens_pages())
+    }
 }
 
 impl Exchange {

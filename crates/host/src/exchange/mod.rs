@@ -8,6 +8,7 @@ mod asker;
 mod attended;
 mod consent;
 mod crossing;
+mod event;
 mod inbox;
 mod input;
 mod queued;
@@ -15,12 +16,16 @@ mod renewal;
 mod rooted;
 mod sent;
 mod step_up;
+mod visit;
 
 pub(crate) use asker::Asker;
 pub(crate) use attended::{Attended, is_attended};
 pub(crate) use consent::{Asked, can_be_asked};
 pub use consent::{Consent, Verdict};
 pub(crate) use crossing::Crossing;
+use event::failed;
+pub(crate) use event::restore_token;
+pub use event::{Event, Notice, Outcome, Reply};
 pub(crate) use inbox::Inbox;
 pub(crate) use input::Answer;
 pub use input::Input;
@@ -41,70 +46,9 @@ use renewal::Renewal;
 use std::{fmt, future::pending, sync::Arc, time::Duration};
 use step_up::StepUp;
 use switchboard_transport::InFlight;
-use switchboard_wire::{Edits, Id, Message, Method, Payload};
+use switchboard_wire::{Kind, Message, Method};
 use tokio::time::{Instant, timeout_at};
-
-/// A notification on its way to a client, ready to be sent.
-#[derive(Clone, Debug)]
-pub struct Notice {
-    /// Its method, for filters.
-    pub method: Method,
-    /// The message as the client gets it.
-    pub payload: Payload,
-    /// The message as the server sent it.
-    pub message: Message,
-}
-
-/// What happens to a request on its way.
-#[derive(Debug)]
-pub enum Event {
-    /// The server says something about this request.
-    Notice(Notice),
-    /// The server needs something from the client.
-    Input(Input),
-    /// It is over. Nothing follows.
-    Outcome(Outcome),
-}
-
-/// How a request ended.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The server answered.
-    Reply(Reply),
-    /// It did not.
-    Failed(CallError),
-}
-
-/// A server's answer, with what must change in it for the client.
-#[derive(Clone, Debug)]
-pub struct Reply {
-    /// The answer as it came.
-    pub message: Message,
-    /// Changes within it, apart from the id.
-    pub edits: Edits,
-}
-
-impl Reply {
-    /// The answer under the client's own id.
-    pub fn payload(&self, id: &Id) -> Payload {
-        let mut edits = self.edits.clone();
-        if let Some(span) = self.message.id_span() {
-            edits.replace(span, id.token().clone());
-        }
-        self.message.edited(&edits)
-    }
-
-    /// The answer with all that was changed in it: whoever takes it apart, or says it in
-    /// other words, begins with this and not with what came.
-    pub(crate) fn settled(self) -> Message {
-        if self.edits.is_empty() {
-            return self.message;
-        }
-        let changed = Message::parse(self.message.edited(&self.edits).into_bytes());
-        // What was taken out of it must not come back.
-        changed.unwrap_or_else(|_| Message::response(&Id::number(0), "{}"))
-    }
-}
+use visit::Visit;
 
 /// One request in flight.
 #[derive(Debug)]
@@ -126,6 +70,8 @@ pub struct Exchange {
     counted: Option<InFlight>,
     /// Whose it is, where a person may be asked beside that client or in its place.
     asker: Option<Asker>,
+    /// How often it was sent again after pages had been visited for it.
+    visits: u32,
 }
 
 /// Where a request is on its way. What is rare is boxed: every call has room for
@@ -140,6 +86,8 @@ enum Stage {
     Renewing(Box<Renewal>),
     /// It leaves again when somebody has signed in with more rights.
     SigningIn(Box<StepUp>),
+    /// It leaves again when somebody has visited its server's pages.
+    Visiting(Box<Visit>),
     /// It is at its server.
     Away(Sent),
     /// It is at a server of the other era.
@@ -196,6 +144,7 @@ impl Exchange {
             kept: None,
             counted: None,
             asker: None,
+            visits: 0,
         }
     }
 
@@ -276,6 +225,15 @@ impl Exchange {
                 }
                 continue;
             }
+            if let Some(Event::Outcome(Outcome::Reply(reply))) = &step
+                && reply.message.kind() == Kind::Error
+                && self.waits_for_pages(reply)
+            {
+                if let Some(watched) = &mut self.watched {
+                    watched.back();
+                }
+                continue;
+            }
             if let Some(mut event) = step.and_then(|event| self.told(event)) {
                 if let Event::Input(input) = event {
                     match self.put(input) {
@@ -340,6 +298,15 @@ impl Exchange {
                     ended = step_up.ended() => ended,
                 };
                 self.stepped_up(ended)
+            }
+            Stage::Visiting(visit) => {
+                let inbox = visit.inbox();
+                let ended = tokio::select! {
+                    biased;
+                    event = inbox.next() => return Some(event),
+                    ended = visit.ended() => ended,
+                };
+                self.visited(ended)
             }
             Stage::Renewing(renewal) => {
                 let prepared = renewal.prepared().await;
@@ -428,7 +395,7 @@ impl Exchange {
             Stage::Across(crossing) => crossing.sent_mut().cancel(Some("timed out")),
             Stage::Rooted(rooted) => rooted.sent_mut().cancel(Some("timed out")),
             Stage::Attended(attended) => attended.sent_mut().cancel(Some("timed out")),
-            Stage::Renewing(_) | Stage::Over { .. } => {}
+            Stage::Renewing(_) | Stage::Visiting(_) | Stage::Over { .. } => {}
         }
         CallError::TimedOut {
             server: self.connection.server_name().to_string(),
@@ -480,20 +447,4 @@ impl fmt::Debug for Kept {
             .field("event", &self.event)
             .finish_non_exhaustive()
     }
-}
-
-fn failed(fault: CallError) -> Event {
-    Event::Outcome(Outcome::Failed(fault))
-}
-
-/// What the client must get back wherever its progress token stood.
-pub(crate) fn restore_token(message: &Message, token: &Bytes) -> Payload {
-    let mut edits = Edits::new();
-    if let Some(body) = message.body_span()
-        && let Ok(Some(span)) =
-            switchboard_wire::json::field(body.of(message.raw()), "progressToken")
-    {
-        edits.replace(span.shifted(body.start), token.clone());
-    }
-    message.edited(&edits)
 }

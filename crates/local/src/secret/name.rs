@@ -92,6 +92,7 @@ const PARTS: &[&str] = &[
     "secret",
     "passw",
     "passphrase",
+    "passcode",
     "credential",
     "apikey",
     "privatekey",

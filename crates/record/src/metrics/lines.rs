@@ -27,19 +27,24 @@ impl Metrics {
         let mut lines: Vec<Line> = cells.iter().map(|cell| line(cell)).collect();
         // What no server was asked for stands last.
         lines.sort_by(|a, b| {
-            let key = |line: &Line| (line.server.is_empty(), line.tool.is_none());
-            let names = |line: &Line| (line.server.clone(), line.method.clone());
-            (key(a).0, names(a).0, key(a).1).cmp(&(key(b).0, names(b).0, key(b).1))
+            let place = |line: &'_ Line| (line.server.is_empty(), line.tool.is_none());
+            let (first, second) = (place(a), place(b));
+            let server = first.0.cmp(&second.0).then_with(|| a.server.cmp(&b.server));
+            let name = || (&a.method, &a.tool).cmp(&(&b.method, &b.tool));
+            server.then(first.1.cmp(&second.1)).then_with(name)
         });
         (self.since.elapsed().as_secs_f64(), lines)
     }
 }
 
 fn line(cell: &Cell) -> Line {
-    let (mut ours, mut theirs) = (Counts::default(), Counts::default());
+    let (mut ours, mut theirs, mut whole) =
+        (Counts::default(), Counts::default(), Counts::default());
     let (mut calls, mut errors, mut classes) = (0, 0, Vec::new());
     for (outcome, series) in cell.series() {
-        let count = series.whole.now().count();
+        let took = series.whole.now();
+        let count = took.count();
+        whole.add(&took);
         calls += count;
         if outcome.is_error() {
             errors += count;
@@ -56,6 +61,9 @@ fn line(cell: &Cell) -> Line {
         calls,
         errors,
         classes,
+        took: times(&whole),
+        bytes_in: cell.bytes_in.load(Ordering::Relaxed),
+        bytes_out: cell.bytes_out.load(Ordering::Relaxed),
         ours: times(&ours),
         theirs: times(&theirs),
         tokens: cell.bytes_out.load(Ordering::Relaxed) / BYTES_PER_TOKEN,

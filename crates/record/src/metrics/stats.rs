@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
+use switchboard_api::insight;
 use switchboard_wire::Method;
 
 /// What was counted since a gateway began.
@@ -60,6 +61,15 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
+    fn told(times: &insight::Times) -> Self {
+        let seconds = |micros: Option<u64>| Some(micros? as f64 / 1e6);
+        Self {
+            p50: seconds(times.p50),
+            p95: seconds(times.p95),
+            p99: seconds(times.p99),
+        }
+    }
+
     fn of(counts: &Counts) -> Self {
         Self {
             p50: counts.quantile(0.5),
@@ -74,6 +84,28 @@ impl Quantiles {
 pub(super) const BYTES_PER_TOKEN: u64 = 4;
 
 impl Stats {
+    /// The same as a gateway tells it.
+    pub fn told(metrics: insight::Metrics) -> Self {
+        let seconds = metrics.seconds;
+        let line = |line: insight::Line| Line {
+            per_second: line.calls as f64 / seconds.max(f64::MIN_POSITIVE),
+            took: Quantiles::told(&line.took),
+            at_server: Quantiles::told(&line.theirs),
+            server: line.server,
+            method: line.method,
+            tool: line.tool,
+            calls: line.calls,
+            errors: line.errors,
+            bytes_in: line.bytes_in,
+            bytes_out: line.bytes_out,
+            tokens: line.tokens,
+        };
+        Self {
+            seconds,
+            lines: metrics.lines.into_iter().map(line).collect(),
+        }
+    }
+
     pub(super) fn of(cells: &[Arc<Cell>], since: Duration) -> Self {
         let seconds = since.as_secs_f64();
         // What no server was asked for stands last.

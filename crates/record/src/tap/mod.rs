@@ -20,7 +20,7 @@ mod ring;
 mod rows;
 mod view;
 
-pub use copies::GATEWAY;
+pub use copies::{GATEWAY, quoted};
 pub use list::CallList;
 pub use redact::redact;
 pub use view::Secrets;
@@ -233,18 +233,23 @@ impl Tap {
         pairs::answer(&messages, edge)
     }
 
-    /// Whether a text stands in the messages of a call, secrets left out.
-    pub fn says(&self, number: u64, text: &str) -> bool {
+    /// Whether a text stands in the messages of a call, secrets left out. Those that have it
+    /// are counted in `looked`, by their bytes: leaving secrets out takes its time.
+    pub fn says(&self, number: u64, text: &str, looked: &mut usize) -> bool {
         let kept = self.ring.lock().of_call(number);
         let Some((messages, _)) = kept else {
             return false;
         };
+        let text = text.to_lowercase();
         messages.iter().any(|one| {
             let bytes = one.text.as_ref().map(ring::Text::to_vec);
             bytes.is_some_and(|bytes| {
                 let said = String::from_utf8_lossy(&bytes);
                 // What is not there with its secrets is not there without them.
-                contains(&said, text) && contains(&redact(&said).0, text)
+                said.to_lowercase().contains(&text) && {
+                    *looked += bytes.len();
+                    redact(&said).0.to_lowercase().contains(&text)
+                }
             })
         })
     }
@@ -265,10 +270,6 @@ impl Tap {
         });
         ended
     }
-}
-
-fn contains(said: &str, text: &str) -> bool {
-    said.to_lowercase().contains(&text.to_lowercase())
 }
 
 /// Ends what nobody looks at any more.

@@ -139,11 +139,15 @@ impl Reading {
     }
 }
 
+/// Names of several that are never anything else than what they say.
+const SURELY: [&str; 4] = ["credentials", "secrets", "passwords", "passphrases"];
+
 /// Whether a name is that of several, which may be counted and listed: `tokens`, `keys`.
 fn is_many(key: Option<&str>) -> bool {
     key.is_some_and(|key| {
         let key = key.to_ascii_lowercase();
-        key.ends_with('s') && !key.ends_with("ss")
+        let is_sure = SURELY.iter().any(|sure| key.ends_with(sure));
+        key.ends_with('s') && !key.ends_with("ss") && !is_sure
     })
 }
 

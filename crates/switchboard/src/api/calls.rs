@@ -146,20 +146,33 @@ async fn page(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answer {
     };
     let repeatable = Repeatable::known(api);
     let look = move |looking: &search::Looking| {
-        for (mut call, is_wanted) in looking.calls(only) {
+        for mut call in looking.calls(only) {
             page.total += 1;
-            if !is_wanted {
+            // Looking into messages takes its time: a page of what they say is enough.
+            let is_older = call.id < before;
+            if looking.needs_messages() && (!is_older || page.partial) {
+                continue;
+            }
+            if looking.is_enough() {
+                (page.partial, page.more) = (true, true);
+                page.next = Some(call.id + 1);
+                continue;
+            }
+            if !looking.wants(&call) {
                 continue;
             }
             page.matching += 1;
-            if call.id >= before {
-                continue;
-            }
-            if page.calls.len() < most {
-                repeatable.mark(&mut call);
-                page.calls.push(call);
-            } else {
-                page.more = true;
+            match (is_older, page.calls.len() < most) {
+                (false, _) => {}
+                (true, true) => {
+                    repeatable.mark(&mut call);
+                    page.calls.push(call);
+                }
+                (true, false) => {
+                    page.more = true;
+                    page.partial = looking.needs_messages();
+                    page.next = page.calls.last().map(|last| last.id);
+                }
             }
         }
         page

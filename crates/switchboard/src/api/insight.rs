@@ -1,4 +1,4 @@
-//! Times, and what lists cost a model.
+//! Times, what lists cost a model, and how much is logged.
 
 use super::{
     Api,
@@ -8,15 +8,17 @@ use super::{
 };
 use crate::watching::Uses;
 use std::{collections::BTreeSet, sync::Arc};
-use switchboard_api::insight::{Bill, List as Listed, Metrics, TapState, Unused};
+use switchboard_api::insight::{Bill, List as Listed, Log, Metrics, SetLog, TapState, Unused};
 use switchboard_host::catalog::{List, MergedItem};
 use switchboard_model::estimate_tokens;
 use switchboard_process as process;
+use switchboard_record::{audit::Record, tap::quoted};
 use switchboard_tasks as tasks;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match ask.route.path {
         "metrics" => metrics(api, ask).await,
+        "log" => log(api, ask),
         _ => bill(api).await,
     }
 }
@@ -44,6 +46,31 @@ async fn metrics(api: &Api, ask: &Ask) -> Answer {
         budget: (budget.used() as u64, budget.cap() as u64),
         memory: own.map(|own| own.memory),
     })
+}
+
+/// `GET log`, `POST log`.
+fn log(api: &Api, ask: &Ask) -> Answer {
+    let log = api.watching.log.as_ref();
+    if ask.route.verb == "POST" {
+        let wanted: SetLog = ask.body()?;
+        if wanted.filter.trim().is_empty() {
+            return Err(No::invalid("a level is needed").field("/filter"));
+        }
+        let log = log.ok_or_else(unlogged)?;
+        let set = log.set(&wanted.filter);
+        set.map_err(|wrong| No::invalid(wrong.to_string()).field("/filter"))?;
+        let record = Record::new("log").with("filter", log.now());
+        api.record(ask, record);
+    }
+    let log = log.ok_or_else(unlogged)?;
+    Reply::json(&Log {
+        log: log.now(),
+        file: log.file().map(|file| file.display().to_string()),
+    })
+}
+
+fn unlogged() -> No {
+    No::unavailable("nothing is logged here")
 }
 
 /// `GET bill`: of every principal that was here, and of whoever needs no token.
@@ -96,16 +123,14 @@ fn listed(principal: String, items: &[MergedItem], uses: &Uses) -> Listed {
     if !list.unused.is_empty() {
         list.defer = Some(match principal.as_str() {
             "default" | "anonymous" => "switchboard up --tools search".to_owned(),
-            token => format!("switchboard up --tools {token}=search"),
+            token => {
+                let chosen = quoted(&format!("{token}=search"));
+                format!("switchboard up --tools {chosen}")
+            }
         });
-        let rules = list
-            .unused
-            .iter()
-            .map(|unused| format!("\"{}\"", unused.tool));
-        let rules: Vec<String> = rules.collect();
         list.hide = Some(format!(
-            "\"permissions\": {{\"deny\": [{}]}}",
-            rules.join(", ")
+            "switchboard stats --bill --hide {}",
+            quoted(&principal)
         ));
     }
     list.principal = principal;

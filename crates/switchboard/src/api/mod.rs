@@ -8,6 +8,7 @@
 //! | `state.rs` | the whole as one document, and what changes in it |
 //! | `sessions.rs` | single-use codes and the sessions that they open |
 //! | the others | one topic of the table each |
+//! | `without.rs` | what servers wrote, without secrets |
 //! | `client.rs` | the other side: asking a gateway that runs |
 
 mod answer;
@@ -29,6 +30,7 @@ mod settings;
 mod state;
 mod tokens;
 mod tools;
+mod without;
 
 pub(crate) use apps::Frames;
 pub use client::{Client, ClientError, Events};

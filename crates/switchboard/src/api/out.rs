@@ -51,10 +51,11 @@ struct Said {
 }
 
 impl Out {
-    /// Takes what settings say; `has_display`, where there is a screen to tell it on.
-    pub(crate) fn say(&self, inbox: &Inbox, has_display: bool) {
+    /// Takes what settings say, with the webhook as it is called; `has_display`, where there
+    /// is a screen to tell it on.
+    pub(crate) fn say(&self, inbox: &Inbox, webhook: Option<Webhook>, has_display: bool) {
         let _ = self.said.set(Said {
-            webhook: inbox.webhook.clone(),
+            webhook,
             desktop: has_display && inbox.notify.unwrap_or(true),
         });
     }

@@ -5,6 +5,7 @@ use super::{
     answer::{Answer, No, Reply},
     asking::Ask,
     servers::{member, usable},
+    without,
 };
 use std::sync::Arc;
 use switchboard_api::{
@@ -69,8 +70,10 @@ fn shown(server: &Server, news: &News) -> Pins {
             of: change.called(),
             path: String::new(),
             // What cannot be shown is said, and is not as if it were not there.
-            after: after.or_else(|| Some(change.diff())),
-            before,
+            after: after
+                .or_else(|| Some(change.diff()))
+                .map(|text| without::judged(&text)),
+            before: before.map(|text| without::judged(&text)),
             warnings: vec![change.summary()],
         }
     };

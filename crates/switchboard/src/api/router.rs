@@ -166,9 +166,9 @@ async fn dispatch(api: &Arc<Api>, ask: Ask) -> Answer {
         "servers" | "explain" => servers::answer(api, &ask).await,
         "tools" | "forms" | "validate" => tools::answer(api, &ask).await,
         "pins" => pins::answer(api, &ask),
-        "settings" | "imports" | "audit" => settings::answer(api, &ask).await,
+        "settings" | "reload" | "imports" | "audit" => settings::answer(api, &ask).await,
         "tokens" => tokens::answer(api, &ask),
-        "metrics" | "bill" => insight::answer(api, &ask).await,
+        "metrics" | "bill" | "log" => insight::answer(api, &ask).await,
         _ => Err(No::unavailable("this gateway does not have this")),
     }
 }

@@ -1,5 +1,7 @@
 //! One server: what it said, what it lists, why it is there, and what can be done with it.
 
+mod explained;
+mod served;
 mod sign_in;
 mod verbs;
 mod watched;
@@ -8,7 +10,7 @@ use super::{
     Api,
     answer::{Answer, No, Reply},
     asking::Ask,
-    now, state,
+    now, state, without,
 };
 use crate::{
     limits, logs,
@@ -26,7 +28,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use switchboard_api::servers::{Detail, Explained, Listed, Process, Stderr};
+use switchboard_api::servers::{Detail, Listed, Process, Stderr};
 use switchboard_config::{
     Isolation,
     approval::{Prompt, Store, shown},
@@ -35,15 +37,15 @@ use switchboard_config::{
 use switchboard_host::{
     Server,
     catalog::{Item, List},
-    permission::What,
 };
 use switchboard_local::{secret, visible};
 use switchboard_process::Usage;
 use switchboard_tasks as tasks;
-use switchboard_wire::name::normalize;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
+        ("GET", "servers") => served::all(api, ask).await,
+        ("GET", "servers/{segment}/report") => served::report(api, ask.part()).await,
         ("GET", "servers/{segment}") => detail(api, ask.part()).await,
         ("GET", "servers/{segment}/stderr") => stderr(api, ask.part()).await,
         ("GET", "servers/{segment}/sign-in") => sign_in::answer(&member(api, ask.part())?),
@@ -52,10 +54,7 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
             let verb = path.rsplit('/').next().unwrap_or_default();
             verbs::act(api, ask, verb).await
         }
-        ("GET", "explain/{name}") => {
-            let lines = explained(api, ask.part()).await?;
-            Reply::json(&Explained { lines })
-        }
+        ("GET", "explain/{name}") => Reply::json(&explained::of(api, ask.part()).await?),
         _ => Err(No::unavailable("this gateway does not have this")),
     }
 }
@@ -120,8 +119,8 @@ async fn detail(api: &Arc<Api>, name: &str) -> Answer {
     if let Status::Server(server) = &member.status {
         let met = api.caller.to(server);
         if let Some(hello) = met.hello() {
-            let said: Option<Value> = serde_json::from_slice(&hello.result).ok();
-            detail.capabilities = serde_json::from_slice(&hello.capabilities()).ok();
+            let said: Option<Value> = without::secrets(&hello.result);
+            detail.capabilities = without::secrets(&hello.capabilities());
             let instructions = said.as_ref().and_then(|said| said["instructions"].as_str());
             detail.instructions = instructions.map(str::to_owned);
             detail.hello = said;
@@ -237,76 +236,21 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Answer {
     };
     let cut = items.len() > limits::API_LIST;
     let items = items.iter().take(limits::API_LIST);
-    let items = items.filter_map(|item| serde_json::from_slice(&item.raw).ok());
+    let items = items.filter_map(|item| without::item(&item.raw));
     Reply::json(&Listed {
         items: items.collect(),
         cut,
     })
 }
 
-/// Why a server or tool is there, line by line.
-async fn explained(api: &Arc<Api>, name: &str) -> Result<Vec<String>, No> {
-    let look = look(api).await?;
-    let (server, tool) = parts(api, name);
-    let known = look.find(&server).is_some();
-    let member = member(api, &server);
-    if !known && member.is_err() {
-        return Err(missing(&server));
-    }
-    let mut lines = Vec::new();
-    if let (Some(tool), Ok(Status::Server(server))) =
-        (&tool, member.as_ref().map(|member| &member.status))
-    {
-        let met = api.caller.to(server);
-        let own = own_name(api, server, tool).unwrap_or_else(|| tool.clone());
-        let ruling = met.explain(What::Tool(&own));
-        lines.push(format!("{name}: {}", ruling.decision));
-        lines.extend(ruling.reasons.iter().map(ToString::to_string));
-    }
-    match known {
-        true => lines.extend(explain_lines(&look, &server)),
-        false => lines.push(format!("{server} comes with this gateway")),
-    }
-    Ok(lines.iter().map(|line| visible::line(line)).collect())
-}
-
 fn explain_lines(look: &Look, name: &str) -> Vec<String> {
     let explained = explain::server(look, name);
-    let mut lines: Vec<String> = explained.summary.lines().map(str::to_owned).collect();
+    let summary = secret::text(&explained.summary);
+    let mut lines: Vec<String> = summary.lines().map(str::to_owned).collect();
     for step in &explained.steps {
         let mark = if step.counts { ">" } else { " " };
         lines.push(format!("{mark} {:<10}  {}", step.scope, step.place));
-        lines.push(format!("    {}", step.says));
+        lines.push(format!("    {}", secret::text(&step.says)));
     }
     lines
-}
-
-/// The server that a name means, and the tool, if it is a tool's.
-fn parts(api: &Api, name: &str) -> (String, Option<String>) {
-    let members = api.members.borrow();
-    if members.iter().any(|member| member.entry.name == name) {
-        return (name.to_owned(), None);
-    }
-    let rest = name.strip_prefix("mcp__").unwrap_or(name);
-    let tool_of = |server: &str| {
-        rest.strip_prefix(server)?
-            .strip_prefix("__")
-            .map(str::to_owned)
-    };
-    let found = members.iter().find_map(|member| {
-        let server = &member.entry.name;
-        Some((server.clone(), Some(tool_of(&normalize(server))?)))
-    });
-    found.unwrap_or_else(|| match rest.split_once("__") {
-        Some((server, tool)) => (server.to_owned(), Some(tool.to_owned())),
-        None => (name.to_owned(), None),
-    })
-}
-
-/// The server's own name for a tool, where it is shown under another.
-fn own_name(api: &Api, server: &Arc<Server>, tool: &str) -> Option<String> {
-    let listing = api.caller.to(server).known_listing(List::Tools)?;
-    let mut items = listing.items.iter();
-    let found = items.find(|item| item.key == tool || normalize(&item.key) == tool);
-    found.map(|item| item.key.clone())
 }

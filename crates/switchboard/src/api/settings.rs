@@ -13,7 +13,9 @@ use super::{
 };
 use crate::pipeline::Look;
 use std::sync::Arc;
-use switchboard_api::settings::{Entry, File, Proposed, Settings, Snippet, Understood, Written};
+use switchboard_api::settings::{
+    Entry, File, Proposed, Reloaded, Settings, Snippet, Understood, Written,
+};
 use switchboard_config::{
     Configured, Outcome, Places, Standing,
     approval::{Prompt, Store, shown},
@@ -29,10 +31,18 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("GET", "settings") => Reply::json(&all(api, &look(api).await?)),
         ("POST", "settings/read") => understood(api, ask).await,
         ("POST", "settings/change") => change::answer(api, ask).await,
+        ("POST", "reload") => reload(api),
         ("GET", "imports") => imports::answer(api).await,
         ("GET", "audit") => record::answer(api, ask).await,
         _ => Err(No::unavailable("this gateway does not have this")),
     }
+}
+
+/// Reads the configuration again, as when a file has changed.
+fn reload(api: &Api) -> Answer {
+    let reloaded = (api.reload)();
+    let changed = reloaded.map_err(|why| No::conflict(secret::text(&why.to_string())))?;
+    Reply::json(&Reloaded { changed })
 }
 
 /// Whether a change was said yes to: by the digest that its difference came with.
@@ -113,7 +123,7 @@ fn entry(server: &Configured) -> Entry {
         scope: scope(entry.scope, entry.transport).to_owned(),
         entry: redacted(&entry.written),
         status: status.to_owned(),
-        why: (status != "used").then(|| explain::reason(server)),
+        why: (status != "used").then(|| secret::text(&explain::reason(server)).into_owned()),
     }
 }
 

@@ -12,6 +12,7 @@ use super::{Api, insight, questions};
 use crate::{VERSION, limits};
 use std::sync::{Arc, Weak};
 use switchboard_api::state::{Document, GatewayInfo, Server};
+use switchboard_local::secret;
 use switchboard_tasks as tasks;
 
 /// `GET state`.
@@ -52,6 +53,7 @@ fn gateway(api: &Api) -> GatewayInfo {
         open: api.may.open,
         edits: api.may.edit,
         panics: tasks::panics(),
+        last_panic: tasks::last_panic().map(|text| secret::text(&text).into_owned()),
     }
 }
 

@@ -6,6 +6,7 @@ use super::{
     Api,
     answer::{Answer, No, Reply},
     asking::Ask,
+    without,
 };
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
@@ -121,7 +122,7 @@ fn tool(
 ) -> Tool {
     let uses = api.watching.tap().map(|tap| tap.uses());
     let met = api.caller.to(server);
-    let definition: Option<Value> = serde_json::from_slice(&item.raw).ok();
+    let definition: Option<Value> = without::item(&item.raw);
     let text = |key: &str| {
         let text = definition.as_ref()?[key].as_str();
         text.map(str::to_owned)

@@ -27,6 +27,11 @@ fn what_is_written_made_and_removed_is_seen_and_what_is_no_source_is_not() {
         "a/node_modules/x/index.js",
         "lib/__pycache__/part.pyc",
         "out.log",
+        "server.py~",
+        ".server.py.swp",
+        "lib/.#part.py",
+        "lib/#part.py#",
+        "4913",
         "made/by/itself",
     ] {
         write(aside, "x");
@@ -45,6 +50,30 @@ fn what_is_written_made_and_removed_is_seen_and_what_is_no_source_is_not() {
     assert_eq!(
         changed(&third, &sources.look()),
         Some(root.join("lib/new.py"))
+    );
+}
+
+/// There are as many as there are: what is near is seen, and the rest is said.
+#[test]
+fn too_many_are_said_and_what_is_near_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for part in ["a", "m", "z"] {
+        fs::create_dir(root.join(part)).unwrap();
+        for n in 0..limits::SOURCES_WATCHED / 2 {
+            fs::write(root.join(part).join(n.to_string()), "").unwrap();
+        }
+    }
+    fs::write(root.join("server.py"), "one").unwrap();
+    let sources = sources(root, &[]);
+    let first = sources.look();
+    assert!(first.is_cut);
+    assert_eq!(first.files.len(), limits::SOURCES_WATCHED);
+    assert_eq!(first, sources.look(), "the same are seen each time");
+    fs::write(root.join("server.py"), "other").unwrap();
+    assert_eq!(
+        changed(&first, &sources.look()),
+        Some(root.join("server.py"))
     );
 }
 

@@ -3,12 +3,13 @@
 
 use super::{Fronted, Options};
 use crate::{
-    attached::{Attached, Known},
+    attached::Attached,
     limits,
     relay::{Ended, Relay, Way},
     running::Running,
 };
 use std::{io, path::Path};
+use switchboard_api::servers::Served;
 use tokio_util::sync::CancellationToken;
 
 /// What a client is told of a gateway that was started in this directory, if anything.
@@ -199,7 +200,7 @@ impl Fronted {
         let mut more = gateway
             .servers
             .iter()
-            .filter(|known: &&Known| !ours(&known.name));
+            .filter(|known: &&Served| !ours(&known.name));
         gateway.running.names == self.show.word
             && if self.show.chosen {
                 more.next().is_none()

@@ -2,7 +2,7 @@
 //! network addresses, where other commands find, use and control them. All of them
 //! follow the files that the servers were made of, and end the servers in the end.
 
-use super::Governed;
+use super::{Governed, Options};
 use crate::{
     VERSION,
     api::{Api, Client, Frames, May},
@@ -24,6 +24,7 @@ use std::{
     sync::Arc,
 };
 use switchboard_agent::Caller;
+use switchboard_config::{Inbox, Webhook};
 use switchboard_gateway::{
     ControlAccess, Gateway, GatewayOptions, Keeping, ToolLists, Visitors, faces,
 };
@@ -152,7 +153,9 @@ impl Fronted {
         let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
             .iter()
             .any(|name| variables.get(name).is_some_and(|value| !value.is_empty()));
-        findable.api.out.say(self.governed.inbox(), has_display);
+        let inbox = self.governed.inbox();
+        let webhook = webhook(self.governed.options(), inbox);
+        findable.api.out.say(inbox, webhook, has_display);
         let keeping = match self.show.hidden {
             true => None,
             false => keeping(self.governed.options()),
@@ -394,6 +397,27 @@ impl Findable {
             version: VERSION.to_owned(),
             by_up: fronted.show.by_up,
         })
+    }
+}
+
+/// The webhook that settings name, with what it refers to filled in.
+fn webhook(options: &Options, inbox: &Inbox) -> Option<Webhook> {
+    let written = inbox.webhook.as_ref()?;
+    if written.is_written_out() {
+        options.tell.warn(
+            "the secret of approvals.webhook stands in the settings as it is: \
+             \"${VAR}\" or \"${file:/path}\" keeps it elsewhere",
+        );
+    }
+    let home = options.places().and_then(|places| places.home);
+    let lookup = |name: &str| options.variables.get(name)?.into_string().ok();
+    match written.filled(&lookup, &home.unwrap_or_default()) {
+        Ok(webhook) => Some(webhook),
+        Err(wrong) => {
+            let text = format!("approvals.webhook: {wrong}; nobody is told by it what waits");
+            options.tell.warn(&text);
+            None
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The part of `explain` that is about who shares a server, and what that
 //! means for it.
 
+use super::there;
 use crate::{commands::tools::one, context::Context, failure::Failure};
 use switchboard::{
     Look,
@@ -34,5 +35,6 @@ pub fn notes(context: &Context, look: &Look, server: &str) -> Result<Vec<String>
                 .to_owned(),
         );
     }
+    notes.extend(there::note(context, &server));
     Ok(notes)
 }

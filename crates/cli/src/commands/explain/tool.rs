@@ -1,6 +1,7 @@
 //! The part of `explain` that is about one tool: what it is called, who
 //! decides about it, and what a model would see of it.
 
+use super::there;
 use crate::{
     commands::tools::one,
     context::Context,
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use switchboard::{
     Caller, Dialogue, Governed, Look,
+    api::types::servers::{Reason, Ruling as Told},
     host::{
         CallError, Server,
         catalog::{LeftOut, List, Listing},
@@ -32,27 +34,67 @@ pub struct About {
     own: Option<String>,
     /// Why the server could not be asked.
     unasked: Option<String>,
-    ruling: Ruling,
+    decided: Decided,
     model: Option<ModelTool>,
-    change: Option<Change>,
+    /// How it is not what was approved, and the difference, where it is not.
+    changed: Option<(String, String)>,
     /// What the server has, where it does not have this.
     others: Vec<String>,
     /// What of the server's list is left out.
     left_out: LeftOut,
 }
 
-/// Looks at a tool of a server that is in use; asks the server for it.
+/// What is decided about it, and why.
+#[derive(Debug)]
+struct Decided {
+    /// In words.
+    says: String,
+    /// Whether clients see it.
+    visible: bool,
+    reasons: Vec<Reason>,
+    /// The gateway that decides, where one does.
+    at: Option<String>,
+    /// What the rules of this folder say, where that is something else.
+    here: Option<String>,
+}
+
+impl From<&Ruling> for Decided {
+    fn from(ruling: &Ruling) -> Self {
+        let reason = |reason: &switchboard::host::permission::Reason| Reason {
+            step: reason.step.to_owned(),
+            found: reason.found.clone(),
+            decisive: reason.decisive,
+        };
+        Self {
+            says: ruling.decision.to_string(),
+            visible: ruling.decision.is_visible(),
+            reasons: ruling.reasons.iter().map(reason).collect(),
+            at: None,
+            here: None,
+        }
+    }
+}
+
+/// Looks at a tool of a server that is in use; asks the server for it, and a gateway that
+/// has the very same what it decides.
 pub fn look(context: &Context, look: &Look, server: &str, tool: &str) -> Result<About, Failure> {
     let governed = context.as_served(look)?;
     let server = one(&governed, server)?;
-    life::short(async |stop| {
+    let mut about = life::short(async |stop| {
         let about = tokio::select! {
             about = ask(&governed, &server, tool) => about,
             () = stop.cancelled() => unasked(&governed, &server, tool, "interrupted".to_owned()),
         };
         governed.close().await;
         about
-    })
+    })?;
+    let name = about.canonical.clone();
+    if let Some(there) = there::ask(context, &server, &name)
+        && let Some(told) = there.explained.tool
+    {
+        about.is_decided_at(there.address, told);
+    }
+    Ok(about)
 }
 
 async fn ask(governed: &Governed, server: &Arc<Server>, tool: &str) -> About {
@@ -95,14 +137,15 @@ fn known(governed: &Governed, met: &Dialogue, listing: &Listing, tool: &str) -> 
     About {
         canonical: found.map_or(plain, |(_, name)| name.clone()),
         server: server.to_string(),
-        ruling: met.explain(What::Tool(own.as_deref().unwrap_or(tool))),
+        decided: (&met.explain(What::Tool(own.as_deref().unwrap_or(tool)))).into(),
         model: found.and_then(|(item, _)| {
             let mut model = ModelTool::read(server, &item.raw).ok()?;
             model.always_load |= met.server().spec.always_load;
             Some(model)
         }),
-        change: changes
-            .find(|change| change.kind == Kind::Tools && Some(&change.name) == own.as_ref()),
+        changed: changes
+            .find(|change| change.kind == Kind::Tools && Some(&change.name) == own.as_ref())
+            .map(|change| (change.why.to_owned(), Change::diff(&change))),
         others: if own.is_none() { names } else { Vec::new() },
         own,
         unasked: None,
@@ -119,17 +162,39 @@ fn unasked(governed: &Governed, server: &Arc<Server>, tool: &str, why: String) -
         server: server.name().to_string(),
         own: None,
         unasked: Some(why),
-        ruling: Caller::new(governed.host().clone())
+        decided: (&Caller::new(governed.host().clone())
             .to(server)
-            .explain(What::Tool(tool)),
+            .explain(What::Tool(tool)))
+            .into(),
         model: None,
-        change: None,
+        changed: None,
         others: Vec::new(),
         left_out: LeftOut::default(),
     }
 }
 
 impl About {
+    /// A gateway decides, whatever the rules say here.
+    fn is_decided_at(&mut self, gateway: String, told: Told) {
+        let here = std::mem::take(&mut self.decided.says);
+        self.decided = Decided {
+            here: (here != told.says).then_some(here),
+            says: told.says,
+            visible: told.visible,
+            reasons: told.reasons,
+            at: Some(gateway),
+        };
+        // What is hidden there is not listed to us either.
+        if self.own.is_none() && told.own.is_some() {
+            (self.own, self.canonical) = (told.own, told.canonical);
+            self.unasked = None;
+        }
+        if let Some(difference) = told.changed {
+            let why = self.changed.take().map(|(why, _)| why);
+            self.changed = Some((why.unwrap_or_else(|| "changed".to_owned()), difference));
+        }
+    }
+
     /// In one sentence.
     pub fn summary(&self) -> String {
         let name = &self.canonical;
@@ -144,12 +209,12 @@ impl About {
                 } else {
                     " (the name is too long, or another tool's would be the same)"
                 };
-                let decision = &self.ruling.decision;
+                let decision = &self.decided.says;
                 format!("{name} is tool {own:?} of server {server:?}{renamed}: {decision}")
             }
             (None, Some(why)) => format!(
                 "{name}: server {:?} cannot be asked ({why}); by the rules it would be: {}",
-                self.server, self.ruling.decision
+                self.server, self.decided.says
             ),
             (None, None) => format!("server {:?} does not list a tool like {name}", self.server),
         }
@@ -195,7 +260,14 @@ impl About {
         if self.own.is_none() && self.unasked.is_none() {
             return Ok(());
         }
-        for reason in &self.ruling.reasons {
+        if let Some(gateway) = &self.decided.at {
+            out::line(&format!("  decided by the gateway at {gateway}"))?;
+        }
+        if let Some(here) = &self.decided.here {
+            let line = format!("  by the rules of this folder alone it would be: {here}");
+            out::line(&safe::line(&line))?;
+        }
+        for reason in &self.decided.reasons {
             let line = format!("  {}", safe::line(&reason.to_string()));
             out::line(&if reason.decisive {
                 line
@@ -203,23 +275,18 @@ impl About {
                 paint.dim(&line)
             })?;
         }
-        if let Some(model) = self
-            .model
-            .as_ref()
-            .filter(|_| self.ruling.decision.is_visible())
-        {
+        if let Some(model) = self.model.as_ref().filter(|_| self.decided.visible) {
             out::line(&format!("  {}", deferral(model)))?;
             for change in &model.changes {
                 out::line(&format!("  schema for models: {}", safe::line(change)))?;
             }
         }
-        if let Some(change) = &self.change {
+        if let Some((why, difference)) = &self.changed {
             out::line(&format!(
-                "  not what was approved ({}); accept it with: switchboard approve {}",
-                change.why,
+                "  not what was approved ({why}); accept it with: switchboard approve {}",
                 safe::line(&self.server)
             ))?;
-            for line in change.diff().lines() {
+            for line in difference.lines() {
                 out::line(&format!("    {line}"))?;
             }
         }
@@ -244,7 +311,7 @@ impl About {
     /// The same for scripts.
     pub fn json(&self) -> Value {
         let reasons: Vec<Value> = self
-            .ruling
+            .decided
             .reasons
             .iter()
             .map(|reason| json!({"step": reason.step, "found": reason.found, "decisive": reason.decisive}))
@@ -253,13 +320,15 @@ impl About {
             "name": self.canonical,
             "server": self.server,
             "tool": self.own,
-            "decision": self.ruling.decision.to_string(),
+            "decision": self.decided.says,
+            "gateway": self.decided.at,
+            "decisionHere": self.decided.here,
             "reasons": reasons,
             "deferral": self.model.as_ref().map(deferral),
             "schemaChanges": self.model.as_ref().map(|model| &model.changes),
             "leftOut": self.left_out.named.iter().map(|(name, why)| json!({"name": name, "reason": why})).collect::<Vec<_>>(),
             "leftOutCount": self.left_out.count,
-            "changedSinceApproved": self.change.as_ref().map(Change::diff),
+            "changedSinceApproved": self.changed.as_ref().map(|(_, difference)| difference),
         })
     }
 }

@@ -12,6 +12,7 @@ use crate::{
 use chrono::{DateTime, Local, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 use std::io::{self, BufWriter, Write};
+use switchboard::local::secret;
 
 /// Writes lines as they were asked for.
 pub(super) struct Shown {
@@ -60,9 +61,13 @@ impl Shown {
         {
             return Ok(());
         }
+        let entry = Entry {
+            time: entry.time,
+            text: secret::text(&entry.text).into_owned(),
+        };
         let line = match (self.json, self.labelled) {
-            (true, _) => safe::json(&Value::Object(object(whose, entry)).to_string()),
-            (false, true) => self.with_label(whose, entry),
+            (true, _) => safe::json(&Value::Object(object(whose, &entry)).to_string()),
+            (false, true) => self.with_label(whose, &entry),
             (false, false) => safe::line(&entry.text),
         };
         let written = writeln!(self.out, "{line}");

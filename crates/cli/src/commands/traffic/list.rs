@@ -119,10 +119,10 @@ async fn earlier(gateway: &Client, filter: &str, most: usize) -> Result<Vec<Call
     loop {
         let path = format!("calls?filter={filter}&limit={}{before}", most - calls.len());
         let page: Page = gateway.get(&path).await.map_err(|fault| failed(&fault))?;
-        let last = page.calls.last().map(|call| call.id);
+        let next = page.next.filter(|_| page.more);
         calls.extend(page.calls);
-        match last {
-            Some(last) if page.more && calls.len() < most => before = format!("&before={last}"),
+        match next {
+            Some(next) if calls.len() < most => before = format!("&before={next}"),
             _ => break,
         }
     }

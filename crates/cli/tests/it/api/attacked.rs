@@ -1,8 +1,9 @@
 //! Whoever means no good: the right error, nothing leaked, and no more than so much.
 
 use super::Asker;
+use ::http::Method;
 use serde_json::json;
-use switchboard::api::types::routes::ROUTES;
+use switchboard::api::types::{reference, routes::ROUTES};
 use switchboard_testkit::world::{World, echo, peak_mib};
 
 #[tokio::test]
@@ -46,6 +47,70 @@ async fn bodies_that_are_too_large_or_say_what_is_not_known() {
     assert_eq!(status, 413);
     let (status, _) = stranger.ask("POST", "settings/read", &large).await;
     assert_eq!(status, 401, "and is not even read elsewhere");
+}
+
+/// What is no value of the kind, is nested without end, or is no text at all.
+#[tokio::test]
+async fn bodies_of_the_wrong_kind_are_refused_and_nothing_breaks() {
+    let world = World::with(&json!({"a": echo(&[])}));
+    let gateway = world.gateway().await;
+    let asker = Asker::control(&world, &gateway).await;
+    let openapi = reference::openapi();
+    let mut bodies: Vec<Vec<u8>> = [
+        "null",
+        "1",
+        "\"x\"",
+        "[]",
+        "[{}]",
+        "{\"a\":",
+        "{}{}",
+        "\u{feff}{}",
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .into();
+    bodies.push("[".repeat(100_000).into_bytes());
+    bodies.push(format!("{}1{}", "{\"a\":".repeat(50_000), "}".repeat(50_000)).into_bytes());
+    bodies.push(b"{\"text\":\"\xff\xfe\"}".to_vec());
+    bodies.push(vec![0; 1000]);
+    let wrong = [
+        json!(7),
+        json!(-1e300),
+        json!("x"),
+        json!([[1]]),
+        json!({"deep": {}}),
+        json!(true),
+    ];
+    for route in ROUTES.iter().filter(|route| route.verb == "POST") {
+        let path = route.path.replace("{segment}", "a");
+        let path = path.replace("{server}", "a").replace("{id}", "1");
+        let schema = &openapi["paths"][format!("/{}", route.path)]["post"]["requestBody"];
+        let named = schema["content"]["application/json"]["schema"]["$ref"].as_str();
+        let named = named.and_then(|at| openapi.pointer(at.trim_start_matches('#')));
+        let fields = named.and_then(|schema| schema["properties"].as_object());
+        let mut all = bodies.clone();
+        for field in fields.into_iter().flat_map(|fields| fields.keys()) {
+            all.extend(
+                wrong
+                    .iter()
+                    .map(|value| json!({ field: value }).to_string().into_bytes()),
+            );
+        }
+        for body in all {
+            let said = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
+            let reply = asker.client(&path).send(Method::POST, &[], body).await;
+            let status = reply.status.as_u16();
+            assert!(status < 500, "POST {path} with {said}: {status}");
+            let text = String::from_utf8_lossy(&reply.body);
+            assert!(
+                text.len() < 20_000 && !text.contains("panicked"),
+                "{path}: {text}"
+            );
+        }
+    }
+    let state = asker.get("state").await;
+    assert_eq!(state["gateway"]["panics"], 0, "{state}");
+    let (status, _) = asker.ask("POST", "log", r#"{"filter":"loud"}"#).await;
+    assert_eq!(status, 400);
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 //! A server that somebody writes while a client is connected to it.
 
+use rustix::process::Signal;
 use serde_json::json;
 use std::{path::PathBuf, time::Duration};
 use switchboard_testkit::{
-    LEGACY, StdioClient, text_of,
-    world::{World, tries, until_listed},
+    DEADLINE, LEGACY, StdioClient, text_of,
+    world::{World, alive, kill, tries, until, until_listed},
 };
 
 use super::recording::installed;
@@ -23,6 +24,7 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
   else if (method === "tools/list") answer({ tools });
   else if (method === "tools/call") {
     if (params.arguments.wait) return;
+    if (params.arguments.pid) return answer({ content: [{ type: "text", text: String(process.pid) }] });
     answer({ content: [{ type: "text", text: word }] });
   }
   else if (id !== undefined) answer({});
@@ -37,8 +39,12 @@ struct Written {
 
 impl Written {
     async fn new(first: &str) -> Self {
-        let world = World::new().working_in("home/written");
-        let file = world.write("home/written/server.js", source(first));
+        Self::of(World::new(), &source(first)).await
+    }
+
+    async fn of(world: World, text: &str) -> Self {
+        let world = world.working_in("home/written");
+        let file = world.write("home/written/server.js", text);
         let node = installed("SWITCHBOARD_TEST_NODE");
         let args = ["dev", "--ignore", "*.log", "--", &node, "server.js"];
         let mut client = StdioClient::new(world.launch(&args).spawn());
@@ -135,4 +141,114 @@ async fn a_call_under_way_is_told_that_its_server_starts_again() {
         .unwrap_or_else(|| panic!("{answer}"));
     assert!(text.contains("reconnected"), "{answer}");
     written.says("second").await;
+}
+
+/// What a start that is under way has read is not what is there: it starts once more.
+#[tokio::test]
+async fn a_source_that_changes_during_a_start_is_live_after_it() {
+    let mut written = Written::new("first").await;
+    written.says("first").await;
+    let slow = format!(
+        "{}\nrequire('fs').appendFileSync('starts.log', word);\n\
+         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);",
+        source("second")
+    );
+    written.write(&slow);
+    let starts = written.file.with_file_name("starts.log");
+    let begun = until(DEADLINE, || {
+        let text = std::fs::read_to_string(&starts).unwrap_or_default();
+        text.contains("second").then_some(())
+    });
+    begun.await.expect("it is started");
+    written.write(&source("third"));
+    written.says("third").await;
+}
+
+/// Folders that are renamed, removed and made anew; files that editors put in the place of
+/// others, and what they leave beside them meanwhile.
+#[tokio::test]
+async fn folders_come_and_go_and_editors_write_in_their_own_ways() {
+    let text = source("WORD").replace(
+        "word = \"WORD\"",
+        "word = (() => { try { return require('./parts/word.js'); } catch { return 'none'; } })()",
+    );
+    let world = World::new();
+    let part = world.write("home/written/parts/word.js", "module.exports = 'one';");
+    let mut written = Written::of(world, &text).await;
+    written.says("one").await;
+    let folder = part.parent().unwrap().to_owned();
+    let aside = folder.with_file_name("elsewhere");
+    std::fs::rename(&folder, &aside).unwrap();
+    written.says("none").await;
+    std::fs::rename(&aside, &folder).unwrap();
+    written.says("one").await;
+    std::fs::remove_dir_all(&folder).unwrap();
+    written.says("none").await;
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(&part, "module.exports = 'two';").unwrap();
+    written.says("two").await;
+    // As vim does it: a file beside it, a try whether it may write, and the new one in its place.
+    for left in [".word.js.swp", "4913", "word.js~", ".#word.js"] {
+        std::fs::write(folder.join(left), "x").unwrap();
+    }
+    std::fs::remove_file(folder.join("4913")).unwrap();
+    let new = folder.join(".word.js.new");
+    std::fs::write(&new, "module.exports = 'three';").unwrap();
+    std::fs::rename(&new, &part).unwrap();
+    written.says("three").await;
+    let told = written.client.program.stderr();
+    for left in ["swp has", "4913 has", "~ has", ".#word.js has"] {
+        assert!(!told.contains(left), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_killed_is_there_again_and_nobody_outlives_dev() {
+    let mut written = Written::new("first").await;
+    written.says("first").await;
+    let pid = async |written: &mut Written| -> i32 {
+        for _ in 0..600 {
+            let answer = written.client.call("say", json!({"pid": true})).await;
+            if answer["result"].is_object() {
+                return text_of(&answer).parse().unwrap();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("it does not say: {}", written.client.program.stderr());
+    };
+    let first = pid(&mut written).await;
+    kill(&first.to_string());
+    written.says("first").await;
+    let second = pid(&mut written).await;
+    assert_ne!(first, second);
+    // Killed without a word, whoever of us is first.
+    written.client.program.signal(Signal::KILL);
+    let gone = until(DEADLINE, || (!alive(second)).then_some(()));
+    gone.await.expect("nobody outlives it");
+}
+
+/// A tree that is too large is watched as far as it goes, and that is said.
+#[tokio::test]
+async fn a_tree_of_many_files_is_said_and_what_is_near_is_live() {
+    let world = World::new();
+    let data = world.path("home/written/data");
+    for folder in 0..tries(25, 100) {
+        let folder = data.join(folder.to_string());
+        std::fs::create_dir_all(&folder).unwrap();
+        for file in 0..1000 {
+            std::fs::write(folder.join(file.to_string()), "").unwrap();
+        }
+    }
+    let mut written = Written::of(world, &source("first")).await;
+    let program = &written.client.program;
+    program.wait_for_line("more files than are watched").await;
+    written.says("first").await;
+    written.write(&source("second"));
+    written.says("second").await;
+    let told = written.client.program.stderr();
+    assert_eq!(
+        told.matches("more files than are watched").count(),
+        1,
+        "{told}"
+    );
 }

@@ -3,6 +3,7 @@
 
 mod dev;
 mod everything;
+mod full;
 mod hostile;
 mod played;
 mod recording;

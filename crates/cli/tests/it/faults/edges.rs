@@ -351,11 +351,14 @@ async fn row_92_no_route_takes_a_command() {
     for token in [&client, &control] {
         for path in [
             "servers",
-            "servers/evil",
-            "add",
-            "proposals",
-            "reconnect/evil",
             "reload",
+            "v1/servers",
+            "v1/servers/evil",
+            "v1/add",
+            "v1/proposals",
+            "v1/reconnect/evil",
+            "v1/reload",
+            "v1/",
             "",
         ] {
             for verb in [
@@ -367,7 +370,7 @@ async fn row_92_no_route_takes_a_command() {
                     .header("authorization", &format!("Bearer {token}"))
                     .header("content-type", "application/json");
                 let reply = to.send(verb.clone(), &[], body.clone()).await;
-                let harmless = path == "reload" && token == &control;
+                let harmless = path == "v1/reload" && token == &control;
                 assert!(
                     reply.status.as_u16() >= 400 || harmless,
                     "{verb} {path}: {}",
@@ -396,8 +399,9 @@ async fn row_96_error_pages_say_little() {
     for path in [
         "/mcp",
         "/mcp/none",
+        "/api/v1/servers",
+        "/api/v1/none",
         "/api/servers",
-        "/api/none",
         "/none",
         "/attach",
         "/ws",

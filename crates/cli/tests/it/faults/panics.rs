@@ -168,13 +168,13 @@ impl Rig {
     async fn panics(&self) -> u64 {
         let control = format!("Bearer {}", self.stage.token("control-token"));
         let asking = async || {
-            let mut client = HttpClient::new(&format!("{}/api/state", self.url))
+            let mut client = HttpClient::new(&format!("{}/api/v1/state", self.url))
                 .header("authorization", &control);
             let reply = client
                 .try_send(Method::GET, &[], Vec::new().into())
                 .await
                 .ok()?;
-            serde_json::from_slice::<Value>(&reply.body).ok()?["panics"].as_u64()
+            serde_json::from_slice::<Value>(&reply.body).ok()?["gateway"]["panics"].as_u64()
         };
         for _ in 0..3 {
             if let Some(panics) = asking().await {

@@ -107,7 +107,7 @@ async fn wrong_control_tokens_are_counted() {
         let shown = format!("Bearer {token}");
         let begun = Instant::now();
         let answer = wire
-            .send("GET", "/api/servers", &[("authorization", &shown)], b"")
+            .send("GET", "/api/v1/servers", &[("authorization", &shown)], b"")
             .await;
         (answer.status, begun.elapsed())
     };

@@ -84,6 +84,63 @@ async fn what_is_denied_is_hidden_and_refused_behind_the_gateway_as_on_it() {
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
 
+/// What decides at the gateway is explained, also where the rules of a folder say otherwise.
+#[tokio::test]
+async fn explain_says_what_a_running_gateway_decides() {
+    let one = servers([("left", echo(&[]))]);
+    let stage = ruled(&one, &json!({}));
+    let before = stage
+        .run(&["explain", "mcp__left__count", "--json"])
+        .await
+        .ok()
+        .json();
+    assert_eq!(before["tool"]["gateway"], Value::Null, "{before}");
+    let args = ["--permission-mode", "read-only"];
+    let gateway = stage.gateway_with(&args).await;
+    let url = gateway.url().await;
+    let told = stage.run(&["explain", "mcp__left__count"]).await.ok();
+    assert!(
+        told.out
+            .contains(&format!("decided by the gateway at {url}")),
+        "{told:?}"
+    );
+    assert!(
+        told.out
+            .contains("by the rules of this folder alone it would be: allowed"),
+        "{told:?}"
+    );
+    let told = stage
+        .run(&["explain", "mcp__left__count", "--json"])
+        .await
+        .ok()
+        .json();
+    let tool = &told["tool"];
+    assert_eq!(tool["gateway"], url.as_str(), "{told}");
+    assert_eq!(tool["decisionHere"], "allowed", "{told}");
+    let decision = tool["decision"].as_str().unwrap();
+    assert!(decision.starts_with("denied"), "{told}");
+    let decisive = |reason: &&Value| reason["decisive"] == true;
+    assert!(
+        tool["reasons"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| decisive(&one)),
+        "{told}"
+    );
+    let told = stage.run(&["explain", "left"]).await.ok();
+    assert!(
+        told.out.contains(&format!("the gateway at {url} has it: ")),
+        "{told:?}"
+    );
+    // Nobody asks it who does not want to.
+    let told = stage
+        .run(&["--direct", "explain", "mcp__left__count"])
+        .await
+        .ok();
+    assert!(!told.out.contains("the gateway at"), "{told:?}");
+}
+
 /// A gateway knows only its own rules: who has others does not use it.
 #[tokio::test]
 async fn who_has_other_rules_is_not_led_past_them() {

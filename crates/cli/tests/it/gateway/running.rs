@@ -303,11 +303,17 @@ async fn only_the_control_token_controls() {
     let address = url.strip_prefix("http://").unwrap();
     let (control, client) = (stage.token("control-token"), stage.token("tokens/default"));
     for (path, host, token, status) in [
-        ("/api/servers", address, Some(&control), "200"),
+        ("/api/v1/servers", address, Some(&control), "200"),
+        ("/api/v1/servers", address, Some(&client), "403"),
+        ("/api/v1/servers", address, None, "401"),
+        ("/api/v1/servers", "evil.example", Some(&control), "403"),
+        ("/api/v1/nothing", address, Some(&control), "404"),
+        // Where commands of earlier versions ask: they are told, and nobody else is.
+        ("/api/servers", address, Some(&control), "410"),
+        ("/api/nothing", address, Some(&control), "410"),
         ("/api/servers", address, Some(&client), "401"),
         ("/api/servers", address, None, "401"),
         ("/api/servers", "evil.example", Some(&control), "403"),
-        ("/api/nothing", address, Some(&control), "404"),
         ("/attach", address, Some(&control), "401"),
         ("/attach", address, None, "401"),
         ("/attach", address, Some(&client), "426"),

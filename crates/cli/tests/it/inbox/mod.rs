@@ -7,6 +7,7 @@ mod commands;
 mod desktop;
 mod in_the_clients_place;
 mod on_screen;
+mod pages;
 mod standing;
 mod webhook;
 mod withdrawn;
@@ -142,6 +143,23 @@ impl Stage {
         let limit = tokio::time::Instant::now() + LONG;
         while !self.waiting().await.is_empty() {
             assert!(tokio::time::Instant::now() < limit, "something still waits");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until this one is over.
+    async fn over(&self, question: &Value) {
+        let limit = tokio::time::Instant::now() + LONG;
+        while self
+            .waiting()
+            .await
+            .iter()
+            .any(|one| one["id"] == question["id"])
+        {
+            assert!(
+                tokio::time::Instant::now() < limit,
+                "{question} still waits"
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

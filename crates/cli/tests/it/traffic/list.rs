@@ -139,6 +139,62 @@ async fn texts_are_looked_for_in_calls_and_not_in_events() {
     }
 }
 
+/// A word that is everywhere is found on as many calls as are asked for: it is not looked for
+/// in all, and one goes on where the page ended.
+#[tokio::test]
+async fn a_word_that_is_everywhere_is_looked_for_a_page_at_a_time() {
+    let world = World::with(&servers([("one", echo(&[]))]));
+    let gateway = world.gateway_with(&["--no-auth", "--tap"]).await;
+    let url = gateway.url().await;
+    let mut client = client(&url).await;
+    for _ in 0..30 {
+        client
+            .call("one__echo", json!({"nonce": "everywhere"}))
+            .await;
+    }
+    let token = format!("Bearer {}", world.token("control-token"));
+    let get = async |path: String| -> Value {
+        let at = HttpClient::new(&format!("{url}/api/v1/{path}"));
+        let mut client = at.header("authorization", &token);
+        let reply = client.send(http::Method::GET, &[], "").await;
+        serde_json::from_slice(&reply.body).expect("JSON")
+    };
+    let (mut found, mut before) = (Vec::new(), String::new());
+    loop {
+        let page = get(format!("calls?filter=%22everywhere%22&limit=7{before}")).await;
+        assert!(page["matching"].as_u64().unwrap() <= 8, "{page}");
+        let calls = page["calls"].as_array().unwrap();
+        found.extend(calls.iter().map(|call| call["id"].as_u64().unwrap()));
+        assert_eq!(page["more"], page["partial"], "{page}");
+        match page["next"].as_u64() {
+            Some(next) => before = format!("&before={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(found.len(), 30);
+    assert!(found.is_sorted_by(|one, next| one > next), "{found:?}");
+    // What is only in secrets is looked through so far, and no further at one time.
+    let pad = "x".repeat(200_000);
+    for _ in 0..40 {
+        let arguments = json!({"nonce": "n", "password": "hidden everywhere", "pad": pad});
+        client.call("one__echo", arguments).await;
+    }
+    let looked = "calls?filter=%22hidden%20everywhere%22".to_owned();
+    let page = get(looked.clone()).await;
+    assert_eq!(
+        (&page["matching"], &page["partial"]),
+        (&json!(0), &json!(true)),
+        "{page}"
+    );
+    let next = page["next"].as_u64().expect("it goes on");
+    let rest = get(format!("{looked}&before={next}")).await;
+    assert_eq!(
+        (&rest["matching"], &rest["partial"]),
+        (&json!(0), &json!(false)),
+        "{rest}"
+    );
+}
+
 /// A text in quotes is followed, too.
 #[tokio::test]
 async fn a_text_is_followed_as_well() {

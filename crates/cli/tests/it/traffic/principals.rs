@@ -86,4 +86,25 @@ async fn what_lists_cost_is_told_with_what_nobody_uses() {
     assert!(has("mcp__two__echo") && !has("mcp__one__echo"), "{bill}");
     let ran = world.run(&["stats", "--bill"]).await;
     assert!(ran.out.contains("nobody called today"), "{}", ran.out);
+    // The command that it names hides them, after a yes.
+    let command = list["hide"].as_str().expect("a command");
+    assert!(ran.out.contains(command), "{}", ran.out);
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let before = world.read(world.settings());
+    let ran = world.run(&words).await;
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.out.contains("+ permissions.deny: \"mcp__two__echo\""),
+        "{ran:?}"
+    );
+    assert_eq!(world.read(world.settings()), before, "nobody said yes");
+    let ran = world.run(&[&words[..], &["--yes"]].concat()).await.ok();
+    assert!(ran.out.contains("tokens less"), "{ran:?}");
+    let listed = client.request("tools/list", json!({})).await.to_string();
+    assert!(
+        listed.contains("one__echo") && !listed.contains("two__echo"),
+        "{listed}"
+    );
+    let ran = world.run(&["stats", "--bill", "--hide", "nobody"]).await;
+    assert!(ran.err.contains("nobody of the name"), "{ran:?}");
 }

@@ -127,7 +127,7 @@ export function Traffic({ query }) {
         data-testid="pause">${paused.value ? 'Go on' : 'Pause'}<//>
       <${Button} small onClick=${() => attempt(() => download(filter))} disabled=${page.value.matching === 0}>Export<//>
       <span class="quiet small"
-        data-testid="matching">${filter ? `${count(page.value.matching)} of ${plural(page.value.total, 'call')}` : plural(page.value.total, 'call')}${page.value.dropped ? `, ${count(page.value.dropped)} older ones dropped` : ''}
+        data-testid="matching">${filter ? `${count(page.value.matching)}${page.value.partial ? ' or more' : ''} of ${plural(page.value.total, 'call')}` : plural(page.value.total, 'call')}${page.value.dropped ? `, ${count(page.value.dropped)} older ones dropped` : ''}
         </span>
     </div>
     <${Fault} of=${refused.value} again=${() => show(filter)} />

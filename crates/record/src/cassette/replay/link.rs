@@ -202,7 +202,9 @@ impl Played {
         let begun = Instant::now();
         let in_time = async |at: u64| {
             if self.tape.playing.in_time {
-                sleep_until(begun + Duration::from_millis(at)).await;
+                // Whoever wrote the cassette may have written any number.
+                let at = Duration::from_millis(at).min(limits::CASSETTE_IN_TIME);
+                sleep_until(begun + at).await;
             }
         };
         let token = Params::of(asked)

@@ -19,9 +19,9 @@ pub(super) async fn answer(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answ
     looks(tapping, ask);
     let (tap, host) = (tapping.tap.clone(), api.host.clone());
     let write = move |looking: &search::Looking| {
-        let kept = looking.calls(None).filter(|(call, _)| call.kept);
-        let wanted = kept.filter(|(_, is_wanted)| *is_wanted);
-        let mut numbers: Vec<u64> = wanted.map(|(call, _)| call.id).collect();
+        let kept = looking.calls(None).filter(|call| call.kept);
+        let wanted = kept.filter(|call| looking.wants(call));
+        let mut numbers: Vec<u64> = wanted.map(|call| call.id).collect();
         numbers.reverse();
         let is_any = !numbers.is_empty();
         is_any.then(|| cassette::export(&host, &tap, &numbers, VERSION))

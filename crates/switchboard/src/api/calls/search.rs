@@ -9,6 +9,7 @@ use super::super::{
 use crate::limits;
 use parking_lot::Mutex;
 use std::{
+    cell::Cell,
     collections::HashMap,
     sync::{
         Arc,
@@ -92,22 +93,39 @@ pub(super) struct Looking {
     filter: Filter,
     who: Who,
     is_over: Arc<AtomicBool>,
+    /// Bytes of messages that were looked through without their secrets.
+    looked: Cell<usize>,
 }
 
 impl Looking {
-    /// All calls that whoever asks may know of, the newest first, or `only` one of them,
-    /// each with whether it is wanted.
-    pub(super) fn calls(&self, only: Option<u64>) -> impl Iterator<Item = (Call, bool)> {
+    /// All calls that whoever asks may know of, the newest first, or `only` one of them.
+    pub(super) fn calls(&self, only: Option<u64>) -> impl Iterator<Item = Call> {
         let one = only.and_then(|id| self.tap.call(id));
         let all = only.is_none().then(|| self.tap.calls());
         let all = all.into_iter().flatten().chain(one);
         all.take_while(|_| !self.is_over())
             .filter(|call| self.who.may_see(&call.principal))
-            .map(|call| {
-                let says = &mut |text: &str| !self.is_over() && self.tap.says(call.id, text);
-                let is_wanted = self.filter.matches(&call, says);
-                (call, is_wanted)
-            })
+    }
+
+    /// Whether a call matches.
+    pub(super) fn wants(&self, call: &Call) -> bool {
+        let says = &mut |text: &str| {
+            let mut looked = self.looked.get();
+            let says = !self.is_over() && self.tap.says(call.id, text, &mut looked);
+            self.looked.set(looked);
+            says
+        };
+        self.filter.matches(call, says)
+    }
+
+    /// Whether messages are looked into, and so much was looked through that a page will do.
+    pub(super) fn is_enough(&self) -> bool {
+        self.looked.get() >= limits::API_SEARCH_BYTES
+    }
+
+    /// Whether messages are looked into: what is not asked for is not looked through then.
+    pub(super) fn needs_messages(&self) -> bool {
+        self.filter.needs_messages()
     }
 
     fn is_over(&self) -> bool {
@@ -133,6 +151,7 @@ pub(super) async fn look<T: Send + 'static>(
         filter,
         who: ask.who.clone(),
         is_over: wanted.0.clone(),
+        looked: Cell::new(0),
     };
     let made = tasks::blocking(move || {
         let made = make(&looking);

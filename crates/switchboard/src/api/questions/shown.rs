@@ -1,10 +1,11 @@
 //! A question of a call as it is shown.
 
+use super::super::without;
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 use switchboard_api::questions::{Answered, Kind, Question};
 use switchboard_host::desk;
-use switchboard_local::visible;
+use switchboard_local::{secret, visible};
 use switchboard_record::audit::redact;
 
 /// The question as it is shown: without secrets.
@@ -13,6 +14,10 @@ pub(super) fn shown(question: &desk::Question) -> Question {
     if let Some(about) = &mut shown.about {
         redact(about);
     }
+    // A page's address stays: it is there to be visited.
+    shown.text = shown.text.map(|text| secret::text(&text).into_owned());
+    let schema = shown.schema.map(|schema| schema.to_string());
+    shown.schema = schema.and_then(|schema| without::secrets(schema.as_bytes()));
     shown
 }
 

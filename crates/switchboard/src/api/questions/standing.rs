@@ -5,7 +5,7 @@
 //! meanwhile has another, so that what is approved is what was seen.
 
 use super::{
-    super::{Api, answer::No, asking::Ask, now},
+    super::{Api, answer::No, asking::Ask, now, without},
     is_trust, record, unknown,
 };
 use crate::{
@@ -407,8 +407,10 @@ fn change(changed: &Changed) -> Change {
     Change {
         of: visible::line(&changed.called()),
         path: String::new(),
-        after: after.or_else(|| Some(changed.diff())),
-        before,
+        after: after
+            .or_else(|| Some(changed.diff()))
+            .map(|text| without::judged(&text)),
+        before: before.map(|text| without::judged(&text)),
         warnings: vec![changed.why.to_owned()],
     }
 }

@@ -37,6 +37,8 @@ fn what_changes_nothing_that_lasts_is_known() {
         "POST calls/{id}/reveal",
         "DELETE calls/{id}",
         "POST tap",
+        "POST reload",
+        "POST log",
         "POST questions/{id}/reveal",
         "POST servers/{segment}/reconnect",
         "POST servers/{segment}/sign-in",
