@@ -117,6 +117,9 @@ pub enum Command {
     Call(With<commands::call::Options>),
     /// Make, show and revoke the tokens that let clients in
     Token(With<commands::token::Options>),
+    /// Several gateways as one: show them, and make what they know each other by
+    #[cfg(feature = "cluster")]
+    Cluster(With<commands::cluster::Options>),
     /// Show the resources of all servers
     Resources(With<commands::resources::Options>),
     /// Read a resource
@@ -156,6 +159,13 @@ impl Command {
                 matches!(
                     with.own.action,
                     commands::token::Action::List { json: true }
+                )
+            }
+            #[cfg(feature = "cluster")]
+            Self::Cluster(with) => {
+                matches!(
+                    with.own.action,
+                    commands::cluster::Action::Status { json: true, .. }
                 )
             }
             Self::Resources(with) => with.own.json,
@@ -240,6 +250,8 @@ impl Command {
             Self::Tools(with) => &mut with.global,
             Self::Call(with) => &mut with.global,
             Self::Token(with) => &mut with.global,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(with) => &mut with.global,
             Self::Resources(with) => &mut with.global,
             Self::Read(with) => &mut with.global,
             Self::Prompts(with) => &mut with.global,

@@ -25,7 +25,7 @@ use std::{
 };
 use switchboard_agent::Caller;
 use switchboard_gateway::{
-    ControlAccess, Gateway, GatewayOptions, Keeping, ToolLists, Visitors, faces,
+    Cluster, ControlAccess, Gateway, GatewayOptions, Keeping, ToolLists, Visitors, faces,
 };
 use switchboard_host::desk::AskAt;
 use switchboard_transport::in_process::End;
@@ -85,7 +85,7 @@ impl Fronted {
     pub async fn stdio(self, stop: CancellationToken) -> io::Result<()> {
         let watching = self.watching(false)?;
         let serve = faces::stdio::serve(
-            self.face(None, Visitors::default(), Arc::default(), None),
+            self.face(None, Visitors::default(), Arc::default(), (None, None)),
             stop.clone(),
         );
         let served = Box::pin(self.governed.while_following(serve, None, stop)).await;
@@ -102,7 +102,7 @@ impl Fronted {
     ) -> io::Result<()> {
         let watching = self.watching(false)?;
         let serve = faces::stdio::serve_streams(
-            self.face(None, Visitors::default(), Arc::default(), None),
+            self.face(None, Visitors::default(), Arc::default(), (None, None)),
             read,
             write,
             stop.clone(),
@@ -121,7 +121,7 @@ impl Fronted {
     ) -> io::Result<()> {
         let watching = self.watching(false)?;
         let (face, single) = (
-            self.face(None, Visitors::default(), Arc::default(), None),
+            self.face(None, Visitors::default(), Arc::default(), (None, None)),
             self.show.single.clone(),
         );
         let stopped = stop.clone();
@@ -153,9 +153,10 @@ impl Fronted {
             .iter()
             .any(|name| variables.get(name).is_some_and(|value| !value.is_empty()));
         findable.api.out.say(self.governed.inbox(), has_display);
-        let keeping = match self.show.hidden {
-            true => None,
-            false => keeping(self.governed.options()),
+        let (cluster, keeping) = match doors.joined.take() {
+            Some(joined) => (Some(joined.cluster), Some(joined.keeping)),
+            None if self.show.hidden => (None, None),
+            None => (None, keeping(self.governed.options())),
         };
         let mut life = None;
         if let Some(keeping) = &keeping {
@@ -169,7 +170,7 @@ impl Fronted {
             Some(control),
             visitors,
             findable.api.frames.clone(),
-            keeping,
+            (keeping, cluster),
         );
         let bearer = findable.control.token.clone();
         let (token, principal) = (doors.token.clone(), doors.principal.clone());
@@ -211,7 +212,7 @@ impl Fronted {
         control: Option<ControlAccess>,
         visitors: Visitors,
         frames: Arc<Frames>,
-        keeping: Option<Keeping>,
+        (keeping, cluster): (Option<Keeping>, Option<Arc<Cluster>>),
     ) -> Arc<Gateway> {
         let options = GatewayOptions {
             version: VERSION.to_owned(),
@@ -223,6 +224,7 @@ impl Fronted {
             visitors,
             pages: console::pages(self.governed.options(), frames),
             keeping,
+            cluster,
             ..GatewayOptions::default()
         };
         Gateway::new(self.governed.host().clone(), options)
