@@ -207,6 +207,8 @@ pub const NODE_BEAT: Duration = Duration::from_secs(3);
 pub const NODE_MISSED: Duration = Duration::from_secs(4);
 /// How often it is looked which replicas there are.
 pub const NODES_LOOK: Duration = Duration::from_secs(1);
+/// Of session ids that no replica made, one in so many is told of.
+pub const FORGED_TOLD: u64 = 1000;
 /// How long a replica that ends answers others, until they have heard that it does.
 pub const DRAIN_TOLD: Duration = Duration::from_millis(2500);
 /// Replicas of one cluster.

@@ -8,8 +8,8 @@ use subtle::ConstantTimeEq;
 use switchboard_local::{hex, random};
 
 /// Digits of what is random in a session's id, and of what proves it.
-const RANDOM: usize = 32;
-const PROOF: usize = 16;
+const RANDOM: usize = 32; // tidy: a form
+const PROOF: usize = 16; // tidy: a form
 
 /// The keys of a cluster: the first is used, all are good.
 pub struct ClusterKeys(Vec<Key>);

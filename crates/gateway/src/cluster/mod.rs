@@ -144,7 +144,12 @@ impl Cluster {
     pub(crate) fn first_owner<'a>(&self, session: &'a str) -> Option<&'a str> {
         let owner = self.keys.owner(session);
         // Ids of a gateway that was alone are no attempt at anything, and one line says it.
-        if owner.is_none() && self.forged.fetch_add(1, Ordering::Relaxed) % 1000 == 0 {
+        if owner.is_none()
+            && self
+                .forged
+                .fetch_add(1, Ordering::Relaxed)
+                .is_multiple_of(limits::FORGED_TOLD)
+        {
             tracing::warn!("a session id was not made by this cluster: it is refused");
         }
         owner

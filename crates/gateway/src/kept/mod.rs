@@ -260,9 +260,8 @@ impl Hold {
 
     /// Whether this process has it still. Who cannot be asked has not said otherwise.
     pub(crate) async fn is_ours(&self) -> bool {
-        let found = match self.keeping.ledger.read(&self.key).await {
-            Ok(found) => found,
-            Err(_) => return true,
+        let Ok(found) = self.keeping.ledger.read(&self.key).await else {
+            return true;
         };
         let record = found.and_then(|entry| self.secret.open_record(&entry.value));
         record.is_some_and(|record| record.owner == self.owner())

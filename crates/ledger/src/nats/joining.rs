@@ -42,7 +42,7 @@ pub enum Joining {
 /// The names of the streams, and how many copies a cluster of NATS holds of each.
 const ENTRIES: &str = "SWITCHBOARD_ENTRIES";
 const EVENTS: &str = "SWITCHBOARD_EVENTS";
-const COPIES: usize = 3;
+const COPIES: usize = 3; // tidy: a choice
 
 impl Nats {
     /// Joins those who share this store.
