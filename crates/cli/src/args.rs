@@ -209,7 +209,11 @@ impl Command {
         matches!(self, Self::Serve(_) | Self::Up(_) | Self::Restart(_))
     }
 
-    #[expect(clippy::match_same_arms, reason = "a line for each command")]
+    // Where one of the arms may be left out, it is not looked at.
+    #[cfg_attr(
+        not(feature = "cluster"),
+        expect(clippy::match_same_arms, reason = "a line for each command")
+    )]
     fn take_global(&mut self) -> Global {
         std::mem::take(match self {
             Self::Serve(with) => &mut with.global,

@@ -14,7 +14,7 @@ mod reading;
 
 pub use joining::{Joining, Store};
 
-use crate::{Entry, Item, Keep, Key, Ledger, LedgerError, Pending, Revision, limits};
+use crate::{Entry, Item, Keep, Key, Ledger, LedgerError, Pending, Revision, limits, refused};
 use async_nats::{
     Client,
     connection::State,
@@ -268,7 +268,7 @@ impl Ledger for Nats {
 
     fn create(&self, key: &Key, value: Bytes, life: Option<Duration>) -> Pending<Option<Revision>> {
         if let Err(why) = fits(&value) {
-            return ready(Err(why)).boxed();
+            return refused(why);
         }
         let (subject, space) = (names::entry(key), key.space.clone());
         self.writes(move |shared| async move {
@@ -288,7 +288,7 @@ impl Ledger for Nats {
         life: Option<Duration>,
     ) -> Pending<Option<Revision>> {
         if let Err(why) = fits(&value) {
-            return ready(Err(why)).boxed();
+            return refused(why);
         }
         let subject = names::entry(key);
         self.writes(move |shared| async move {
@@ -347,7 +347,7 @@ impl Ledger for Nats {
 
     fn append(&self, stream: &str, values: Vec<Bytes>, keep: Keep) -> Pending<u64> {
         if let Some(why) = values.iter().find_map(|value| fits(value).err()) {
-            return ready(Err(why)).boxed();
+            return refused(why);
         }
         let appended = self.line.add(names::stream(stream), values, keep);
         let changed = self.changed.clone();
