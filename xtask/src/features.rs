@@ -66,9 +66,11 @@ const COMBINATIONS: &[Combination] = &[
     one(&["gateway"]),
     one(&["builtin", "gateway"]),
     one(&["otlp"]),
+    one(&["cluster"]),
     one(&["builtin", "http", "validate"]),
     one(&[
-        "builtin", "gateway", "http", "images", "keychain", "otlp", "sign-in", "validate",
+        "builtin", "cluster", "gateway", "http", "images", "keychain", "otlp", "sign-in",
+        "validate",
     ]),
 ];
 

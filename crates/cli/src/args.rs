@@ -117,6 +117,9 @@ pub enum Command {
     Call(With<commands::call::Options>),
     /// Make, show and revoke the tokens that let clients in
     Token(With<commands::token::Options>),
+    /// Several gateways as one: show them, and make what they know each other by
+    #[cfg(feature = "cluster")]
+    Cluster(With<commands::cluster::Options>),
     /// Show the resources of all servers
     Resources(With<commands::resources::Options>),
     /// Read a resource
@@ -156,6 +159,13 @@ impl Command {
                 matches!(
                     with.own.action,
                     commands::token::Action::List { json: true }
+                )
+            }
+            #[cfg(feature = "cluster")]
+            Self::Cluster(with) => {
+                matches!(
+                    with.own.action,
+                    commands::cluster::Action::Status { json: true, .. }
                 )
             }
             Self::Resources(with) => with.own.json,
@@ -199,7 +209,11 @@ impl Command {
         matches!(self, Self::Serve(_) | Self::Up(_) | Self::Restart(_))
     }
 
-    #[expect(clippy::match_same_arms, reason = "a line for each command")]
+    // Where one of the arms may be left out, it is not looked at.
+    #[cfg_attr(
+        not(feature = "cluster"),
+        expect(clippy::match_same_arms, reason = "a line for each command")
+    )]
     fn take_global(&mut self) -> Global {
         std::mem::take(match self {
             Self::Serve(with) => &mut with.global,
@@ -240,6 +254,8 @@ impl Command {
             Self::Tools(with) => &mut with.global,
             Self::Call(with) => &mut with.global,
             Self::Token(with) => &mut with.global,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(with) => &mut with.global,
             Self::Resources(with) => &mut with.global,
             Self::Read(with) => &mut with.global,
             Self::Prompts(with) => &mut with.global,

@@ -39,6 +39,14 @@ impl Pass {
         self.0.principal()
     }
 
+    /// Somebody whom another replica has let in.
+    pub(crate) fn by_a_replica(principal: Arc<str>, shutdown: CancellationToken) -> Self {
+        Self(Kind::Served {
+            principal,
+            shutdown,
+        })
+    }
+
     /// It has come in, and what it holds counts in this share.
     pub(crate) fn admit(self, share: Share, address: Option<IpAddr>) -> Admission {
         Admission {

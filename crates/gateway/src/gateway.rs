@@ -2,6 +2,7 @@
 
 use crate::{
     announcement::Announcement,
+    cluster::Cluster,
     control::ControlAccess,
     kept::Keeping,
     limits,
@@ -70,6 +71,8 @@ pub struct GatewayOptions {
     pub pages: Option<SharedPages>,
     /// Where sessions are kept that outlive this process, if they do.
     pub keeping: Option<Keeping>,
+    /// The other replicas, if it is one of several.
+    pub cluster: Option<Arc<Cluster>>,
 }
 
 impl Gateway {
@@ -125,6 +128,11 @@ impl Gateway {
     /// Where sessions are kept that outlive this process.
     pub(crate) fn keeping(&self) -> Option<&Keeping> {
         self.options.keeping.as_ref()
+    }
+
+    /// The other replicas, if it is one of several.
+    pub(crate) fn cluster(&self) -> Option<&Arc<Cluster>> {
+        self.options.cluster.as_ref()
     }
 
     /// The version it tells clients.

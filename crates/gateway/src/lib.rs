@@ -8,6 +8,7 @@
 
 mod admission;
 mod announcement;
+mod cluster;
 mod control;
 mod door;
 pub mod faces;
@@ -20,6 +21,7 @@ pub mod visitors;
 
 pub use admission::Admission;
 pub use announcement::Announcement;
+pub use cluster::{BadKeys, Cluster, ClusterKeys, ClusterParts, Node};
 pub use control::{
     Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,
     Readiness, Said, Writing, Written,

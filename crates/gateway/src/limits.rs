@@ -198,3 +198,40 @@ pub const LINGER_BYTES: usize = 64 * 1024 * 1024;
 pub const LINGER_BUFFER: usize = 16 * 1024;
 /// Connections for which that is done at once.
 pub const LINGERING: usize = 256;
+
+/// How long a replica is known after it was last heard of.
+pub const NODE_LIFE: Duration = Duration::from_secs(10);
+/// How often a replica says that it is there.
+pub const NODE_BEAT: Duration = Duration::from_secs(3);
+/// A replica where nobody listens any more has gone if it was not heard of for this long.
+pub const NODE_MISSED: Duration = Duration::from_secs(4);
+/// How often it is looked which replicas there are.
+pub const NODES_LOOK: Duration = Duration::from_secs(1);
+/// Of session ids that no replica made, one in so many is told of.
+pub const FORGED_TOLD: u64 = 1000;
+/// How long a replica that ends answers others, until they have heard that it does.
+pub const DRAIN_TOLD: Duration = Duration::from_millis(2500);
+/// Replicas of one cluster.
+pub const NODES: usize = 1000;
+/// How long a request waits whose session nobody can have at this moment.
+pub const OWNER_COMES: Duration = Duration::from_secs(12);
+/// How often it is looked meanwhile who has it.
+pub const OWNER_LOOK: Duration = Duration::from_millis(200);
+/// Sessions of which it is remembered that another replica has taken them over.
+pub const MOVED: usize = 10_000;
+/// Requests that are under way to one other replica.
+pub const FORWARDS: usize = 1024;
+/// Connections to one other replica that are kept for the next request.
+pub const LINKS_IDLE: usize = 64;
+/// Connections that other replicas have to this one.
+pub const LINKS: usize = 4096;
+/// How long a connection to another replica may take.
+pub const LINK_CONNECT: Duration = Duration::from_secs(2);
+/// How long an idle connection between replicas is kept open by whoever was connected to.
+pub const LINK_IDLE: Duration = Duration::from_secs(60);
+/// An answer of another replica that is taken whole before it is handed on.
+pub const FORWARDED_WHOLE: u64 = 64 * 1024;
+/// Bytes of the file with the cluster's keys.
+pub const CLUSTER_KEYS: u64 = 4096;
+/// How many sessions are looked up at once after others may have taken them over.
+pub const SESSIONS_CHECKED: usize = 64;

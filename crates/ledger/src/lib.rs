@@ -3,8 +3,9 @@
 //! A [`Ledger`] holds small *entries*, each in a *space* and under a key, which are
 //! read, made with a lifetime, and changed only by whoever knows their revision; and
 //! *streams*, which are appended to and read from a number on. There is one in memory
-//! ([`Memory`]) and one in a file ([`Sqlite`]), and both do the same. Which processes
-//! share it, and which of them live, is known by their [`Lives`].
+//! ([`Memory`]), one in a file ([`Sqlite`]) and one that machines share ([`Nats`]), and
+//! all do the same. Which processes share it, and which of them live, is known by their
+//! [`Lives`].
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
@@ -12,13 +13,17 @@ mod clock;
 pub mod limits;
 mod lives;
 mod memory;
+#[cfg(feature = "cluster")]
+mod nats;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod watch;
 
 pub use clock::Clock;
-pub use lives::{Life, Lives};
+pub use lives::{Life, Lives, Others};
 pub use memory::Memory;
+#[cfg(feature = "cluster")]
+pub use nats::{Joining, Nats, Store};
 #[cfg(feature = "sqlite")]
 pub use sqlite::Sqlite;
 pub use watch::{Change, Watch};
@@ -91,7 +96,7 @@ pub enum LedgerError {
     /// A value that no ledger takes.
     #[error("a value can have {} bytes at most", limits::VALUE)]
     TooLarge,
-    /// The file, or the disk that it is on.
+    /// The file, the disk that it is on, or whoever keeps it elsewhere.
     #[error("{0}")]
     Storage(String),
     /// Whoever was to write has gone.
@@ -116,8 +121,9 @@ pub trait Ledger: fmt::Debug + Send + Sync {
         life: Option<Duration>,
     ) -> Pending<Option<Revision>>;
 
-    /// Lets entries of these revisions live this long from now on; how many there were.
-    fn renew(&self, keys: Vec<(Key, Revision)>, life: Duration) -> Pending<usize>;
+    /// Lets entries of these revisions live this long from now on. The revision that
+    /// each has then, which may be another one; nothing for those that are gone.
+    fn renew(&self, keys: Vec<(Key, Revision)>, life: Duration) -> Pending<Vec<Option<Revision>>>;
 
     /// Removes an entry, if it is of this revision still; whatever it is where none is
     /// named. Whether there was one.
@@ -126,11 +132,14 @@ pub trait Ledger: fmt::Debug + Send + Sync {
     /// The names and revisions in a space behind a name, in their order.
     fn list(&self, space: &str, after: &str, most: usize) -> Pending<Vec<(String, Revision)>>;
 
+    /// The same with what they hold, from the first on.
+    fn entries(&self, space: &str, most: usize) -> Pending<Vec<(String, Entry)>>;
+
     /// How many are in a space. Those whose time is over are counted until they are
     /// swept away.
     fn count(&self, space: &str) -> Pending<u64>;
 
-    /// Adds to a stream; the number of the last.
+    /// Adds to a stream, behind all that was to be added before; the number of the last.
     fn append(&self, stream: &str, values: Vec<Bytes>, keep: Keep) -> Pending<u64>;
 
     /// What a stream has from a number on.

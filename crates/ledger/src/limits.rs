@@ -16,3 +16,28 @@ pub const SWEPT: usize = 1000;
 pub const WATCH_LOOK: Duration = Duration::from_millis(200);
 /// Entries of a space that can be watched.
 pub const WATCHED: usize = 10_000;
+/// Bytes of one value that goes to other machines: what NATS takes in one message, with
+/// room for its head.
+pub const NATS_VALUE: usize = 960 * 1024;
+/// How long NATS is waited for: to connect, and to answer. Longer than most elections of
+/// a new leader take.
+pub const NATS_ANSWER: Duration = Duration::from_secs(5);
+/// How often somebody who is not connected to NATS tries again at least.
+pub const NATS_AGAIN: Duration = Duration::from_secs(2);
+/// How long nodes of NATS are waited for that start together with us.
+pub const NATS_GATHERS: Duration = Duration::from_secs(10);
+/// Requests to NATS that wait for their answer at once.
+pub const NATS_ASKED: usize = 1024;
+/// Renewals of entries that are under way at once.
+pub const NATS_RENEWALS: usize = 64;
+/// Messages that are asked for together when many are read.
+pub const NATS_TOGETHER: usize = 256;
+/// How long what was counted of a space is good for, besides what this process changes.
+pub const NATS_COUNTED: Duration = Duration::from_secs(10);
+/// Spaces whose counts are remembered.
+pub const NATS_COUNTS: usize = 10_000;
+/// Items of one stream that NATS keeps by itself: what a session's streams have at most.
+/// Where fewer are wanted, that costs a request more.
+pub const NATS_ITEMS: i64 = 1026;
+/// How often somebody who reads waits for what is there, and not yet where it is read.
+pub const NATS_LOOK: Duration = Duration::from_millis(20);

@@ -3,7 +3,7 @@
 //! is paused lives.
 
 use std::{
-    fs, io,
+    fmt, fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -13,10 +13,27 @@ use switchboard_local::{
 };
 
 /// The processes that share a folder.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Lives {
-    folder: Option<Arc<Path>>,
+    known: Known,
     own: Arc<Life>,
+}
+
+/// How it is known who else lives.
+#[derive(Clone)]
+enum Known {
+    /// There is nobody.
+    Nobody,
+    /// By the locks in this folder.
+    Folder(Arc<Path>),
+    /// Somebody knows.
+    By(Arc<dyn Others>),
+}
+
+/// Knows which other processes live.
+pub trait Others: Send + Sync {
+    /// Whether the process of this id lives, or may.
+    fn is_alive(&self, id: &str) -> bool;
 }
 
 /// This process, as others know it.
@@ -53,7 +70,7 @@ impl Lives {
             return Err(io::ErrorKind::AlreadyExists.into());
         };
         let lives = Self {
-            folder: Some(folder.into()),
+            known: Known::Folder(folder.into()),
             own: Arc::new(Life {
                 id,
                 file: Some(file),
@@ -71,8 +88,19 @@ impl Lives {
             file: None,
             _lock: None,
         };
-        let own = Arc::new(own);
-        Ok(Self { folder: None, own })
+        let (known, own) = (Known::Nobody, Arc::new(own));
+        Ok(Self { known, own })
+    }
+
+    /// The process of this id, among others that somebody knows.
+    pub fn among(id: &str, others: Arc<dyn Others>) -> Self {
+        let own = Life {
+            id: id.to_owned(),
+            file: None,
+            _lock: None,
+        };
+        let (known, own) = (Known::By(others), Arc::new(own));
+        Self { known, own }
     }
 
     /// This process.
@@ -85,8 +113,10 @@ impl Lives {
         if id == self.own.id {
             return true;
         }
-        let Some(folder) = &self.folder else {
-            return false;
+        let folder = match &self.known {
+            Known::Nobody => return false,
+            Known::By(others) => return others.is_alive(id),
+            Known::Folder(folder) => folder,
         };
         let is_id = id.len() == self.own.id.len() && id.bytes().all(|b| b.is_ascii_hexdigit());
         let file = path_of(folder, id);
@@ -106,6 +136,12 @@ impl Lives {
                 let _ = fs::remove_file(file.path());
             }
         }
+    }
+}
+
+impl fmt::Debug for Lives {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lives").field(&self.own).finish()
     }
 }
 

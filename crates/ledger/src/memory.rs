@@ -121,18 +121,18 @@ impl Ledger for Memory {
         self.written(Some(set))
     }
 
-    fn renew(&self, keys: Vec<(Key, Revision)>, life: Duration) -> Pending<usize> {
+    fn renew(&self, keys: Vec<(Key, Revision)>, life: Duration) -> Pending<Vec<Option<Revision>>> {
         let (now, until) = (self.clock.now(), self.clock.after(life));
         let mut state = self.state.lock();
-        let mut renewed = 0;
-        for (key, revision) in keys {
-            if let Some(held) = state.live(&key, now)
-                && held.entry.revision == revision
-            {
+        let renewed = keys.into_iter().map(|(key, revision)| {
+            let held = state.live(&key, now)?;
+            let is_meant = held.entry.revision == revision;
+            is_meant.then(|| {
                 held.until = Some(until);
-                renewed += 1;
-            }
-        }
+                revision
+            })
+        });
+        let renewed = renewed.collect();
         drop(state);
         self.said(renewed)
     }
@@ -167,6 +167,17 @@ impl Ledger for Memory {
             .filter(|(_, held)| live(held))
             .take(most)
             .map(|(name, held)| (name.clone(), held.entry.revision));
+        self.said(listed.collect())
+    }
+
+    fn entries(&self, space: &str, most: usize) -> Pending<Vec<(String, Entry)>> {
+        let now = self.clock.now();
+        let state = self.state.lock();
+        let entries = state.spaces.get(space).into_iter().flatten();
+        let live = entries.filter(|(_, held)| held.until.is_none_or(|until| until > now));
+        let listed = live
+            .take(most)
+            .map(|(name, held)| (name.clone(), held.entry.clone()));
         self.said(listed.collect())
     }
 

@@ -118,18 +118,17 @@ impl Ledger for Sqlite {
         })
     }
 
-    fn renew(&self, keys: Vec<(Key, Revision)>, life: Duration) -> Pending<usize> {
+    fn renew(&self, keys: Vec<(Key, Revision)>, life: Duration) -> Pending<Vec<Option<Revision>>> {
         let (now, until) = (self.now(), self.until(Some(life)));
         self.asks(move |file| {
             let sql = "UPDATE entry SET until = ?1
                 WHERE space = ?2 AND name = ?3 AND revision = ?4 AND (until IS NULL OR until > ?5)";
             let mut renew = file.prepare_cached(sql)?;
-            let mut renewed = 0;
-            for (key, revision) in keys {
+            let renewed = keys.into_iter().map(|(key, revision)| {
                 let row = params![until, key.space, key.name, signed(revision), now];
-                renewed += renew.execute(row)?;
-            }
-            Ok(renewed)
+                Ok((renew.execute(row)? > 0).then_some(revision))
+            });
+            renewed.collect()
         })
     }
 
@@ -152,6 +151,24 @@ impl Ledger for Sqlite {
             let mut list = file.prepare_cached(sql)?;
             let rows = list.query_map(params![space, after, now, signed(most as u64)], |row| {
                 Ok((row.get(0)?, unsigned(row.get(1)?)))
+            })?;
+            rows.collect()
+        })
+    }
+
+    fn entries(&self, space: &str, most: usize) -> Pending<Vec<(String, Entry)>> {
+        let (space, now) = (space.to_owned(), self.now());
+        self.asks(move |file| {
+            let sql = "SELECT name, revision, value FROM entry
+                WHERE space = ?1 AND (until IS NULL OR until > ?2)
+                ORDER BY name LIMIT ?3";
+            let mut list = file.prepare_cached(sql)?;
+            let rows = list.query_map(params![space, now, signed(most as u64)], |row| {
+                let entry = Entry {
+                    revision: unsigned(row.get(1)?),
+                    value: Bytes::from(row.get::<_, Vec<u8>>(2)?),
+                };
+                Ok((row.get(0)?, entry))
             })?;
             rows.collect()
         })

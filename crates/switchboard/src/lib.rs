@@ -24,6 +24,8 @@ mod attached;
 #[cfg(not(feature = "gateway"))]
 #[path = "absent/attached.rs"]
 mod attached;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 mod connectors;
 #[cfg(feature = "console")]
 mod console;
@@ -87,7 +89,7 @@ pub use dirs::{Dirs, NoHome, memory_folder};
 pub use handover::TakenOver;
 pub use in_use::InUse;
 #[cfg(feature = "gateway")]
-pub use listen::{Doors, Issuer, Listen, ListenError, Open, serve};
+pub use listen::{Doors, Issuer, Joined, Listen, ListenError, Open, serve};
 pub use permissions::{Purpose, Unfollowable, pin_key};
 pub use pipeline::{
     Approvals, Approved, Arrangement, Config, Follower, Governed, Look, Options, ReloadError, Tell,

@@ -11,7 +11,7 @@ use crate::{
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
 use switchboard_auth::{self as auth, DoorSettings, RoleClaim};
 use switchboard_gateway::{
-    Door,
+    Cluster, Door, Keeping,
     faces::http::{self, Routes},
 };
 use switchboard_transport::dial::{DoorFiles, DoorTls};
@@ -124,6 +124,15 @@ pub struct Doors {
     hosts: Vec<String>,
     /// What another gateway hands over.
     pub(crate) taken_over: Option<TakenOver>,
+    /// The others, if it is one of several.
+    pub(crate) joined: Option<Joined>,
+}
+
+/// A gateway that has become one of several.
+#[derive(Debug)]
+pub struct Joined {
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) keeping: Keeping,
 }
 
 /// A place where somebody listens.
@@ -204,6 +213,7 @@ impl Listen {
             remote: self.remote,
             hosts: self.hosts.clone(),
             taken_over: None,
+            joined: None,
         })
     }
 
@@ -332,6 +342,12 @@ impl Doors {
     /// Listens on what another gateway hands over, where it has the same address.
     pub fn take_over(mut self, taken_over: TakenOver) -> Self {
         self.taken_over = Some(taken_over);
+        self
+    }
+
+    /// As one of several.
+    pub fn join(mut self, joined: Option<Joined>) -> Self {
+        self.joined = joined;
         self
     }
 

@@ -138,6 +138,15 @@ impl HttpClient {
         }
     }
 
+    /// Asks there from now on, at the same path.
+    ///
+    /// # Panics
+    /// When the URL is not of that kind.
+    pub fn move_to(&mut self, url: &str) {
+        let other = Self::new(url);
+        (self.authority, self.connection) = (other.authority, None);
+    }
+
     /// Makes the requests share one connection.
     #[must_use]
     pub fn keep_alive(mut self) -> Self {

@@ -31,6 +31,7 @@ mod http_client;
 mod http_server;
 pub mod json;
 mod modern;
+pub mod nats;
 pub mod oauth;
 pub mod one_reading;
 mod program;

@@ -95,7 +95,7 @@ fn growth() -> Result<u64> {
         ensure!(status.success(), "the program does not build");
         Ok(fs::metadata(paths::program(PROFILE, "switchboard")?)?.len())
     };
-    let without = size(&["--no-default-features"])?;
+    let without = size(&["--no-default-features", "--features", "cluster"])?;
     let with = size(&[])?;
     let mut build = cargo(["build", "--profile", PROFILE]);
     build.args(["--package", "switchboard-testkit", "--bin", "echo-server"]);

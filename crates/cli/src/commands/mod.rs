@@ -7,6 +7,11 @@ pub mod approve;
 pub mod audit;
 pub mod builtin;
 pub mod call;
+#[cfg(feature = "cluster")]
+pub mod cluster;
+#[cfg(not(feature = "cluster"))]
+#[path = "cluster_absent.rs"]
+pub mod cluster;
 pub mod connect;
 pub mod console;
 pub mod dev;

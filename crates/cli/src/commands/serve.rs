@@ -4,6 +4,7 @@ mod gateway;
 
 use crate::{
     commands::{
+        cluster::Membership,
         inbox::AskOptions,
         listen::{Listen, announce},
         tool_list::ToolOptions,
@@ -51,6 +52,8 @@ pub struct Options {
     pub ask: AskOptions,
     #[command(flatten)]
     pub watch: WatchOptions,
+    #[command(flatten)]
+    pub cluster: Membership,
 }
 
 impl Options {
@@ -99,6 +102,8 @@ impl Names {
 fn assemble(context: &Context, options: &Options) -> Result<Fronted, Failure> {
     let secrets = options.listen.said().secrets(&context.options);
     context.options.in_use.add_own(secrets);
+    let secrets = options.cluster.secrets(context);
+    context.options.in_use.add_own(secrets);
     let names = options.only.clone();
     let only = move |loaded: &mut Loaded| Ok(only(loaded, &names)?);
     let approved = context.config()?.approve(&context.options.approvals());
@@ -135,11 +140,17 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let doors = options.listen.doors(context)?;
     if !doors.is_empty() {
         return life::long(async |stop| {
-            let listening = made.listen(doors)?;
+            let joined = options.cluster.join(context).await?;
+            let listening = made.listen(doors.join(joined))?;
             announce(listening.places());
             listening.serve(stop).await?;
             Ok(Code::Done)
         })?;
+    }
+    if options.cluster.is_wanted() {
+        let text =
+            "--cluster: sessions are shared that come over HTTP, and nothing is served there";
+        return Err(Failure::usage(text).hint("say --http as well, or leave --cluster out"));
     }
     if options.watch.has_address() {
         let text = "--metrics: what is counted is read over HTTP, and nothing is served there";

@@ -19,6 +19,7 @@ mod table;
 
 use crate::{
     commands::{
+        cluster::Membership,
         console,
         inbox::AskOptions,
         listen::{announce, origin},
@@ -112,6 +113,8 @@ pub struct Options {
     pub ask: AskOptions,
     #[command(flatten)]
     pub watch: WatchOptions,
+    #[command(flatten)]
+    pub cluster: Membership,
 }
 
 impl Options {
@@ -167,6 +170,7 @@ pub fn run_after(context: &Context, options: &Options, before: Before) -> Result
         doors = doors.take_over(replaced);
     }
     life::long(async |stop| {
+        let doors = doors.join(options.cluster.join(context).await?);
         let listening = fronted.listen(doors).map_err(taken)?;
         announce(listening.places());
         let address = listening.places().first().map(Open::address);

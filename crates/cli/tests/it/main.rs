@@ -17,6 +17,8 @@ mod support;
 mod api;
 mod builtin;
 mod cassettes;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod config;
 mod faults;
 mod gateway;

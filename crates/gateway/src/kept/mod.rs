@@ -58,8 +58,8 @@ pub(crate) enum Taken {
     Ours(Box<Record>, Arc<Hold>),
     /// There is none, or none that this client could mean.
     Unknown,
-    /// A process that lives has it, and does not give it away.
-    Elsewhere,
+    /// This process has it, which lives and does not give it away.
+    Elsewhere(String),
     /// Somebody else was faster, will give it away soon, or nothing can be read just now.
     NotNow,
 }
@@ -140,19 +140,20 @@ impl Keeping {
             return Ok(Taken::Unknown);
         };
         let Some(mut record) = secret.open_record(&entry.value) else {
+            tracing::warn!("what is kept of a session is not what was written: it is not used");
             return Ok(Taken::Unknown);
         };
         if record.path != path {
             return Ok(Taken::Unknown);
         }
         if record.version > VERSION {
-            return Ok(Taken::Elsewhere);
+            return Ok(Taken::Elsewhere(record.owner));
         }
         if !self.is_free(&record.owner).await? {
             let gives_it_away = self.before.get() == Some(&record.owner);
             return Ok(match gives_it_away {
                 true => Taken::NotNow,
-                false => Taken::Elsewhere,
+                false => Taken::Elsewhere(record.owner),
             });
         }
         self.lives.own().id().clone_into(&mut record.owner);
@@ -189,13 +190,23 @@ impl Keeping {
 
     /// Notes that these are in use.
     pub(crate) async fn touch(&self, used: Vec<Arc<Hold>>) {
-        let keys = used.iter().filter_map(|hold| {
-            let revision = hold.written.try_lock().ok()?.1;
-            Some((hold.key.clone(), revision))
-        });
-        let keys: Vec<(Key, Revision)> = keys.collect();
-        if let Err(fault) = self.ledger.renew(keys, LIFE).await {
-            tracing::warn!(%fault, "that sessions are in use could not be noted");
+        let held = used
+            .iter()
+            .filter_map(|hold| Some((&hold.key, hold.written.try_lock().ok()?)));
+        // Each is locked until its revision is known, which may be another then.
+        let mut held: Vec<_> = held.collect();
+        let keys = held
+            .iter()
+            .map(|(key, written)| ((*key).clone(), written.1));
+        match self.ledger.renew(keys.collect(), LIFE).await {
+            Ok(renewed) => {
+                for ((_, written), revision) in held.iter_mut().zip(renewed) {
+                    written.1 = revision.unwrap_or(written.1);
+                }
+            }
+            Err(fault) => {
+                tracing::warn!(%fault, "that sessions are in use could not be noted");
+            }
         }
     }
 
@@ -245,6 +256,15 @@ impl Hold {
         if let Err(fault) = removed {
             tracing::warn!(%fault, "that a session has ended could not be kept");
         }
+    }
+
+    /// Whether this process has it still. Who cannot be asked has not said otherwise.
+    pub(crate) async fn is_ours(&self) -> bool {
+        let Ok(found) = self.keeping.ledger.read(&self.key).await else {
+            return true;
+        };
+        let record = found.and_then(|entry| self.secret.open_record(&entry.value));
+        record.is_some_and(|record| record.owner == self.owner())
     }
 
     /// What writes its events down.

@@ -1,9 +1,9 @@
-//! Both ledgers, asked the same at random, say the same.
+//! All ledgers, asked the same at random, say the same.
 
 use bytes::Bytes;
 use proptest::prelude::*;
 use std::{collections::HashMap, time::Duration};
-use switchboard_ledger::{Clock, Entry, Item, Keep, Key, Ledger};
+use switchboard_ledger::{Clock, Entry, Keep, Key, Ledger};
 
 /// One request. Revisions are named by whose they were: the ledgers number as they like.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ enum Ask {
     List(u8, u8),
     Count,
     Append(u8, Vec<u8>, u8, u8),
-    From(u8, u8, u8),
+    From(u8, Where, u8),
     Forget(u8),
     Sweep,
     Pass(u8),
@@ -29,9 +29,18 @@ enum Whose {
     First,
 }
 
+/// A number that somebody has seen.
+#[derive(Clone, Copy, Debug)]
+enum Where {
+    Begin,
+    Last,
+    Behind,
+}
+
 fn asks() -> impl Strategy<Value = Ask> {
     let name = 0..4u8;
     let whose = || prop_oneof![3 => Just(Whose::Newest), 1 => Just(Whose::First)];
+    let from = || prop_oneof![Just(Where::Begin), Just(Where::Last), Just(Where::Behind)];
     let life = || proptest::option::of(1..9u8);
     prop_oneof![
         name.clone().prop_map(Ask::Read),
@@ -48,21 +57,21 @@ fn asks() -> impl Strategy<Value = Ask> {
             1..9u8
         )
             .prop_map(|(s, v, m, l)| Ask::Append(s, v, m, l)),
-        (0..2u8, 0..12u8, 0..8u8).prop_map(|(s, n, m)| Ask::From(s, n, m)),
+        (0..2u8, from(), 0..8u8).prop_map(|(s, n, m)| Ask::From(s, n, m)),
         (0..2u8).prop_map(Ask::Forget),
         Just(Ask::Sweep),
         (1..6u8).prop_map(Ask::Pass),
     ]
 }
 
-/// What was said, without the numbers of revisions.
+/// What was said, without the numbers of revisions and items.
 #[derive(Debug, PartialEq)]
 enum Said {
     Value(Option<Bytes>),
     Done(bool),
     Names(Vec<String>),
     Number(u64),
-    Items(Vec<Item>),
+    Values(Vec<Bytes>),
 }
 
 struct Asker<'a> {
@@ -70,6 +79,8 @@ struct Asker<'a> {
     clock: &'a Clock,
     newest: HashMap<u8, u64>,
     first: HashMap<u8, u64>,
+    /// The last numbers of streams.
+    last: HashMap<u8, u64>,
 }
 
 impl Asker<'_> {
@@ -112,8 +123,16 @@ impl Asker<'_> {
                 self.saw(*name, set)
             }
             Ask::Renew(name, whose, life) => {
-                let one = vec![(key(name), self.revision(*name, *whose))];
-                Said::Number(ledger.renew(one, secs(life)).await.unwrap() as u64)
+                let old = self.revision(*name, *whose);
+                let renewed = ledger.renew(vec![(key(name), old)], secs(life)).await;
+                let renewed = renewed.unwrap()[0];
+                // The same entry, by another number.
+                if let Some(new) = renewed
+                    && self.first.get(name) == Some(&old)
+                {
+                    self.first.insert(*name, new);
+                }
+                self.saw(*name, renewed)
             }
             Ask::Remove(name, whose) => {
                 let revision = whose.map(|whose| self.revision(*name, whose));
@@ -131,11 +150,20 @@ impl Asker<'_> {
                     life: secs(life),
                 };
                 let values = values.iter().map(bytes).collect();
-                Said::Number(ledger.append(&stream(name), values, keep).await.unwrap())
+                let last = ledger.append(&stream(name), values, keep).await.unwrap();
+                self.last.insert(*name, last);
+                Said::Done(last > 0)
             }
             Ask::From(name, number, most) => {
-                let read = ledger.read_from(&stream(name), u64::from(*number), usize::from(*most));
-                Said::Items(read.await.unwrap())
+                let last = self.last.get(name).copied().unwrap_or(0);
+                let number = match number {
+                    Where::Begin => 0,
+                    Where::Last => last,
+                    Where::Behind => last + 1,
+                };
+                let read = ledger.read_from(&stream(name), number, usize::from(*most));
+                let items = read.await.unwrap().into_iter();
+                Said::Values(items.map(|item| item.value).collect())
             }
             Ask::Forget(name) => {
                 ledger.forget(&stream(name)).await.unwrap();
@@ -150,28 +178,88 @@ impl Asker<'_> {
     }
 }
 
+/// Asks all of it, and gives what was said.
+async fn heard(ledger: &dyn Ledger, clock: &Clock, all: &[Ask]) -> Vec<Said> {
+    let mut asker = Asker {
+        ledger,
+        clock,
+        newest: HashMap::new(),
+        first: HashMap::new(),
+        last: HashMap::new(),
+    };
+    let mut said = Vec::new();
+    for ask in all {
+        said.push(asker.ask(ask).await);
+    }
+    said
+}
+
+fn compare(all: &[Ask], first: &[Said], second: &[Said]) {
+    for (at, (one, two)) in first.iter().zip(second).enumerate() {
+        assert_eq!(one, two, "{at}: {:?}", all[at]);
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(1).enable_all().build().unwrap()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn both_say_the_same(all in proptest::collection::vec(asks(), 1..60)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let mut heard: Vec<Vec<Said>> = Vec::new();
-            for (ledger, clock, _place) in super::both() {
-                let (newest, first) = (HashMap::new(), HashMap::new());
-                let mut asker = Asker { ledger: &*ledger, clock: &clock, newest, first };
-                let mut said = Vec::new();
-                for ask in &all {
-                    said.push(asker.ask(ask).await);
-                }
-                heard.push(said);
-            }
-            let second = heard.pop().unwrap();
-            let first = heard.pop().unwrap();
-            for (at, (one, two)) in first.iter().zip(&second).enumerate() {
-                assert_eq!(one, two, "{at}: {:?}", all[at]);
-            }
+        runtime().block_on(async {
+            let [memory, file] = super::both().try_into().unwrap();
+            let first = heard(&*memory.0, &memory.1, &all).await;
+            compare(&all, &first, &heard(&*file.0, &file.1, &all).await);
         });
     }
+}
+
+/// The one that machines share has a clock of its own, so that here everything lives for
+/// long. It is not asked for anything else than the others.
+#[test]
+fn what_machines_share_says_the_same() {
+    let runtime = runtime();
+    let (ledger, _server) = runtime.block_on(super::shared());
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 24,
+        ..ProptestConfig::default()
+    });
+    let all = proptest::collection::vec(asks(), 1..40);
+    let result = runner.run(&all, |all| {
+        let all: Vec<Ask> = all.into_iter().filter_map(timeless).collect();
+        runtime.block_on(async {
+            empty(&*ledger).await;
+            let [memory, _] = super::both().try_into().unwrap();
+            let first = heard(&*memory.0, &memory.1, &all).await;
+            compare(&all, &first, &heard(&*ledger, &Clock::wall(), &all).await);
+        });
+        Ok(())
+    });
+    result.unwrap();
+}
+
+/// The same without an end that comes by itself.
+fn timeless(ask: Ask) -> Option<Ask> {
+    const LONG: u8 = u8::MAX;
+    Some(match ask {
+        Ask::Pass(_) => return None,
+        Ask::Create(name, value, life) => Ask::Create(name, value, life.map(|_| LONG)),
+        Ask::Set(name, whose, value, life) => Ask::Set(name, whose, value, life.map(|_| LONG)),
+        Ask::Renew(name, whose, _) => Ask::Renew(name, whose, LONG),
+        Ask::Append(stream, values, items, _) => Ask::Append(stream, values, items, LONG),
+        other => other,
+    })
+}
+
+async fn empty(ledger: &dyn Ledger) {
+    for name in 0..4u8 {
+        let key = Key::new("space", format!("n{name}"));
+        ledger.remove(&key, None).await.unwrap();
+        ledger.forget(&format!("s{name}")).await.unwrap();
+    }
+    ledger.sweep().await.unwrap();
 }

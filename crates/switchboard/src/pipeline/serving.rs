@@ -26,7 +26,7 @@ use std::{
 use switchboard_agent::Caller;
 use switchboard_config::{Inbox, Webhook};
 use switchboard_gateway::{
-    ControlAccess, Gateway, GatewayOptions, Keeping, ToolLists, Visitors, faces,
+    Cluster, ControlAccess, Gateway, GatewayOptions, Keeping, ToolLists, Visitors, faces,
 };
 use switchboard_host::desk::AskAt;
 use switchboard_transport::in_process::End;
@@ -86,7 +86,7 @@ impl Fronted {
     pub async fn stdio(self, stop: CancellationToken) -> io::Result<()> {
         let watching = self.watching(false)?;
         let serve = faces::stdio::serve(
-            self.face(None, Visitors::default(), Arc::default(), None),
+            self.face(None, Visitors::default(), Arc::default(), (None, None)),
             stop.clone(),
         );
         let served = Box::pin(self.governed.while_following(serve, None, stop)).await;
@@ -103,7 +103,7 @@ impl Fronted {
     ) -> io::Result<()> {
         let watching = self.watching(false)?;
         let serve = faces::stdio::serve_streams(
-            self.face(None, Visitors::default(), Arc::default(), None),
+            self.face(None, Visitors::default(), Arc::default(), (None, None)),
             read,
             write,
             stop.clone(),
@@ -122,7 +122,7 @@ impl Fronted {
     ) -> io::Result<()> {
         let watching = self.watching(false)?;
         let (face, single) = (
-            self.face(None, Visitors::default(), Arc::default(), None),
+            self.face(None, Visitors::default(), Arc::default(), (None, None)),
             self.show.single.clone(),
         );
         let stopped = stop.clone();
@@ -156,9 +156,10 @@ impl Fronted {
         let inbox = self.governed.inbox();
         let webhook = webhook(self.governed.options(), inbox);
         findable.api.out.say(inbox, webhook, has_display);
-        let keeping = match self.show.hidden {
-            true => None,
-            false => keeping(self.governed.options()),
+        let (cluster, keeping) = match doors.joined.take() {
+            Some(joined) => (Some(joined.cluster), Some(joined.keeping)),
+            None if self.show.hidden => (None, None),
+            None => (None, keeping(self.governed.options())),
         };
         let mut life = None;
         if let Some(keeping) = &keeping {
@@ -172,7 +173,7 @@ impl Fronted {
             Some(control),
             visitors,
             findable.api.frames.clone(),
-            keeping,
+            (keeping, cluster),
         );
         let bearer = findable.control.token.clone();
         let (token, principal) = (doors.token.clone(), doors.principal.clone());
@@ -214,7 +215,7 @@ impl Fronted {
         control: Option<ControlAccess>,
         visitors: Visitors,
         frames: Arc<Frames>,
-        keeping: Option<Keeping>,
+        (keeping, cluster): (Option<Keeping>, Option<Arc<Cluster>>),
     ) -> Arc<Gateway> {
         let options = GatewayOptions {
             version: VERSION.to_owned(),
@@ -226,6 +227,7 @@ impl Fronted {
             visitors,
             pages: console::pages(self.governed.options(), frames),
             keeping,
+            cluster,
             ..GatewayOptions::default()
         };
         Gateway::new(self.governed.host().clone(), options)

@@ -33,6 +33,9 @@ pub struct Work {
 pub struct Caller {
     who: Who,
     http: HttpClient,
+    /// Where it asks, in turn; nowhere else than before if it is empty.
+    places: Vec<String>,
+    turn: usize,
     history: History,
     work: Work,
 }
@@ -58,8 +61,25 @@ impl Caller {
         Self {
             who: next(),
             http,
+            places: Vec::new(),
+            turn: 0,
             history: history.clone(),
             work: work.clone(),
+        }
+    }
+
+    /// The same, and each request goes to another of these addresses.
+    #[must_use]
+    pub fn spraying(mut self, places: &[String]) -> Self {
+        self.places = places.to_vec();
+        self
+    }
+
+    /// Goes to the next place.
+    fn move_on(&mut self) {
+        if let Some(place) = self.places.get(self.turn % self.places.len().max(1)) {
+            self.http.move_to(place);
+            self.turn += 1;
         }
     }
 
@@ -75,6 +95,7 @@ impl Caller {
 
     /// Ends the session.
     pub async fn end(&mut self) {
+        self.move_on();
         self.history.note(What::Ended { who: self.who });
         let _ = self.http.try_send(Method::DELETE, &[], Bytes::new()).await;
     }
@@ -86,6 +107,7 @@ impl Caller {
             "arguments": {"steps": steps, "intervalMs": self.work.interval,
                 "marker": op.to_string(), "file": self.work.effects},
         }});
+        self.move_on();
         self.history.note(What::Asked { op, who, steps });
         let opened = self.http.try_open(Method::POST, &[], body.to_string());
         let mut seen = None;
@@ -113,6 +135,7 @@ impl Caller {
     async fn come_back(&mut self, op: Op, mut last: String) {
         let deadline = Instant::now() + DEADLINE;
         while Instant::now() < deadline {
+            self.move_on();
             let headers = [("accept", "text/event-stream"), ("last-event-id", &last)];
             match self.http.try_open(Method::GET, &headers, "").await {
                 Ok(stream) if stream.is_events() => match self.listen(op, stream).await {
@@ -192,6 +215,7 @@ impl Caller {
         let begun = Instant::now();
         let ping = json!({"jsonrpc": "2.0", "id": 0, "method": "ping"}).to_string();
         loop {
+            self.move_on();
             let sent = self.http.try_send(Method::POST, &[], ping.clone().into());
             if let Ok(reply) = sent.await {
                 if reply.status == StatusCode::NOT_FOUND {

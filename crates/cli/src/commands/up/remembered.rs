@@ -4,7 +4,9 @@
 use super::Options;
 use crate::{
     args::Global,
-    commands::{inbox::AskOptions, tool_list::ToolOptions, watching::WatchOptions},
+    commands::{
+        cluster::Membership, inbox::AskOptions, tool_list::ToolOptions, watching::WatchOptions,
+    },
     context::Context,
     failure::Failure,
     limits,
@@ -36,6 +38,7 @@ pub struct Remembered {
     pub no_api_edit: bool,
     pub watch: WatchOptions,
     pub ask: AskOptions,
+    pub cluster: Membership,
 }
 
 impl Remembered {
@@ -61,6 +64,7 @@ impl Remembered {
             no_api_edit: options.no_api_edit,
             watch: options.watch.clone(),
             ask: options.ask.clone(),
+            cluster: options.cluster.clone(),
         }
     }
 
@@ -120,6 +124,7 @@ impl Remembered {
             no_api_edit: self.no_api_edit,
             watch: self.watch.clone(),
             ask: self.ask.clone(),
+            cluster: self.cluster.clone(),
         }
     }
 }

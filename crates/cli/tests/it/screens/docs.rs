@@ -56,6 +56,7 @@ pages! {
     the_inbox: "inbox.md",
     signing_in: "signing-in.md",
     the_gateway: "gateway.md",
+    more_than_one_machine: "more-than-one-machine.md",
     the_screen: "screen.md",
     watching_it: "watching.md",
     traffic: "traffic.md",

@@ -64,6 +64,11 @@ pub(super) async fn adopt(
     id: &str,
 ) -> Result<Arc<Held>, Refusal> {
     let keeping = face.gateway.keeping().ok_or(Refusal::Unknown)?;
+    if let Some(cluster) = face.gateway.cluster()
+        && cluster.first_owner(id).is_none()
+    {
+        return Err(Refusal::Unknown);
+    }
     let (principal, path) = (admission.principal(), path_of(scope));
     let begun = Instant::now();
     while begun.elapsed() < limits::SESSION_COMES {
@@ -87,7 +92,8 @@ pub(super) async fn adopt(
                 drop(coming);
                 return Ok(held);
             }
-            Taken::Unknown | Taken::Elsewhere => return Err(Refusal::Unknown),
+            Taken::Unknown => return Err(Refusal::Unknown),
+            Taken::Elsewhere(owner) => return Err(Refusal::Elsewhere(owner)),
             Taken::NotNow => {}
         }
         drop(coming);

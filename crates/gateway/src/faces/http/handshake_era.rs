@@ -418,6 +418,8 @@ pub(super) enum Refusal {
     NoSession,
     /// There is none of this id.
     Unknown,
+    /// Another process has it, which lives.
+    Elsewhere(String),
     /// A revision that nobody knows.
     Version,
     /// It may be there; that cannot be found out at this moment.
@@ -427,9 +429,9 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    fn response(&self, id: Option<&Id>) -> Response<Body> {
+    pub(super) fn response(&self, id: Option<&Id>) -> Response<Body> {
         let text = match self {
-            Self::Unknown => return reply::session_not_found(id),
+            Self::Unknown | Self::Elsewhere(_) => return reply::session_not_found(id),
             Self::NotNow => return reply::not_now(id),
             Self::Full(full) => return reply::full(full, id),
             Self::NoSession => "Mcp-Session-Id is missing; send initialize first",

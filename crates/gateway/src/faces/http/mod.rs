@@ -10,6 +10,7 @@ mod body;
 mod clock;
 mod connections;
 mod cors;
+mod elsewhere;
 mod era;
 mod event_stream;
 mod events;
@@ -18,6 +19,7 @@ mod handshake_era;
 mod lingering;
 mod mailbox;
 mod opening;
+mod peers;
 mod plain;
 mod read;
 mod reply;
@@ -102,11 +104,18 @@ pub async fn serve_routes(
     if let Some(keeping) = face.gateway.keeping() {
         keeping.leave().await;
     }
+    // After that: who is sent on from here can take what it looks for.
+    if let Some(cluster) = face.gateway.cluster() {
+        cluster.drains().await;
+    }
     let _ = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
     for task in upkeep {
         task.abort();
     }
     face.sessions.close_all();
+    if let Some(cluster) = face.gateway.cluster() {
+        cluster.leave().await;
+    }
     Ok(())
 }
 
@@ -131,7 +140,12 @@ fn upkeep(face: &Arc<Face>) -> Vec<tokio::task::JoinHandle<()>> {
         let look = move || follow_certificate(tls.clone());
         tasks::keep(tasks::Kind::Upkeep, look)
     });
-    [sweeper, watcher].into_iter().chain(certificate).collect()
+    let replica = match face.routes {
+        Routes::All => peers::upkeep(face),
+        Routes::Plain | Routes::Metrics => Vec::new(),
+    };
+    let all = [sweeper, watcher].into_iter().chain(certificate);
+    all.chain(replica).collect()
 }
 
 /// Takes connections, as long as there is room for them.

@@ -45,7 +45,11 @@ pub(super) async fn initialize(post: Post, message: Message) -> Response<Body> {
     );
     match opened.await {
         Ok((session, payload)) => {
-            let (id, path) = (random_id(), path_of(&post.scope));
+            let id = match post.face.gateway.cluster() {
+                Some(cluster) => cluster.new_session(),
+                None => random_id(),
+            };
+            let path = path_of(&post.scope);
             // It is on disk before its client knows of it.
             let hold = match keeping {
                 Some(keeping) => keeping.begin(&id, principal, path, &message).await,

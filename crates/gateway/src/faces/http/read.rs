@@ -90,26 +90,38 @@ pub(super) async fn post(
     admission: Admission,
     request: Request<Incoming>,
 ) -> Result<(Post, Received), Refusal> {
-    let (Parts { uri, headers, .. }, mut body) = request.into_parts();
-    if !is_json(&headers) {
+    let (head, mut body) = request.into_parts();
+    let accepts = accepts(&head.headers)?;
+    let bytes = match read(&mut body, admission.share()).await {
+        Ok(bytes) => bytes,
+        Err(unread) => return Err(unread.refusal(body)),
+    };
+    parsed(face, scope, admission, head, accepts, bytes)
+}
+
+/// What form the answer may have, if the request has a form that we take.
+pub(super) fn accepts(headers: &HeaderMap) -> Result<Accepts, Refusal> {
+    if !is_json(headers) {
         let text = "Content-Type must be application/json";
         let unread = Unread::Bad(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
         return Err(Box::new(unread.response()));
     }
-    let Some(accepts) = Accepts::of(&headers) else {
+    Accepts::of(headers).ok_or_else(|| {
         let text = "application/json or text/event-stream";
-        return Err(Box::new(not_acceptable(text)));
-    };
-    let bytes = match read(&mut body, admission.share()).await {
-        Ok(bytes) => bytes,
-        Err(unread) => {
-            if !matches!(unread, Unread::Bad(status, _) if status != StatusCode::PAYLOAD_TOO_LARGE)
-            {
-                tasks::spawn(tasks::Kind::Background, discard(body));
-            }
-            return Err(Box::new(unread.response()));
-        }
-    };
+        Box::new(not_acceptable(text))
+    })
+}
+
+/// What a body says.
+pub(super) fn parsed(
+    face: Arc<Face>,
+    scope: Scope,
+    admission: Admission,
+    head: Parts,
+    accepts: Accepts,
+    bytes: Bytes,
+) -> Result<(Post, Received), Refusal> {
+    let Parts { uri, headers, .. } = head;
     let received = Received::parse(bytes).map_err(|fault| {
         let error = fault.to_error();
         Box::new(reply::error(StatusCode::BAD_REQUEST, &error, fault.id()))
@@ -143,6 +155,14 @@ pub(super) enum Unread {
 }
 
 impl Unread {
+    /// The same as an answer. What is left of the body is read away, where that helps.
+    pub(super) fn refusal(self, body: Incoming) -> Refusal {
+        if !matches!(self, Self::Bad(status, _) if status != StatusCode::PAYLOAD_TOO_LARGE) {
+            tasks::spawn(tasks::Kind::Background, discard(body));
+        }
+        Box::new(self.response())
+    }
+
     fn response(&self) -> Response<Body> {
         match self {
             Self::Bad(status, text) => reply::error(

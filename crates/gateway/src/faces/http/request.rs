@@ -12,7 +12,7 @@
 use super::{
     Entered, Face, api, attach,
     body::Body,
-    cors,
+    cors, elsewhere,
     era::Spoken,
     files,
     handshake_era::{self, SESSION},
@@ -67,18 +67,35 @@ async fn phases(
             return Ok(Box::pin(other(&face, open, scope, who, request)).await);
         }
     };
-    let (post, said) = read::post(face, scope, admission, request).await?;
-    let message = match said {
-        Said::One(message) => message,
-        // Only the handshake era has them.
-        Said::Batch(batch) => return Ok(handshake_era::batch(post, batch).await),
-    };
-    if let Some(full) = post.waits_in_vain(&message).await {
-        return Err(Box::new(reply::full(&full, message.id().as_ref())));
+    if elsewhere::is_meant(&face, request.headers()) {
+        return Box::pin(elsewhere::post(face, scope, admission, request)).await;
     }
-    let id = message.id();
-    let admitted = tasks::caught(tasks::Kind::Message, admit(post, message)).await;
-    admitted.unwrap_or_else(|_| Ok(reply::broke_off(id.as_ref())))
+    let (post, said) = read::post(face, scope, admission, request).await?;
+    answer(post, said).await
+}
+
+/// Answers a message that was read.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async fn has room for each of its arguments twice"
+)]
+pub(super) fn answer(
+    post: Post,
+    said: Said,
+) -> impl Future<Output = Result<Response<Body>, Refusal>> + Send {
+    async move {
+        let message = match said {
+            Said::One(message) => message,
+            // Only the handshake era has them.
+            Said::Batch(batch) => return Ok(handshake_era::batch(post, batch).await),
+        };
+        if let Some(full) = post.waits_in_vain(&message).await {
+            return Err(Box::new(reply::full(&full, message.id().as_ref())));
+        }
+        let id = message.id();
+        let admitted = tasks::caught(tasks::Kind::Message, admit(post, message)).await;
+        admitted.unwrap_or_else(|_| Ok(reply::broke_off(id.as_ref())))
+    }
 }
 
 /// Finds out which era a message is of, whose own way of asking then admits it
@@ -268,6 +285,18 @@ async fn other(
             return metadata(face, &request).unwrap_or_else(nothing);
         }
     };
+    if matches!(endpoint, Endpoint::Mcp) && elsewhere::is_meant(face, request.headers()) {
+        let handed = elsewhere::Handed {
+            verb: request.method(),
+            uri: request.uri(),
+            headers: request.headers(),
+            body: bytes::Bytes::new(),
+        };
+        let answer = elsewhere::answer(face, &scope, &admission, handed).await;
+        if let Some(answer) = answer {
+            return answer;
+        }
+    }
     match endpoint {
         Endpoint::Mcp if request.method() == Verb::DELETE => {
             handshake_era::delete(face, &scope, &admission, &request).await

@@ -156,6 +156,11 @@ impl Sessions {
         Some(held)
     }
 
+    /// Whether there is one of this id, whoever's it is.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.by_id.read().contains_key(id)
+    }
+
     /// Ends a session, and what it has in flight: nobody can come back for the answers.
     pub(super) async fn remove(&self, id: &str, held: &Held) {
         self.by_id.write().remove(id);

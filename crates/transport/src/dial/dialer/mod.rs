@@ -2,6 +2,7 @@
 
 mod class;
 mod error;
+mod link_tls;
 mod proxy;
 mod resolver;
 mod server_tls;
@@ -10,6 +11,7 @@ mod tls;
 
 pub use class::Class;
 pub use error::{Cause, DialError, NoConnection, ProxyError, TunnelError};
+pub use link_tls::{LINK_NAME, LinkTls};
 pub use server_tls::{DoorFiles, DoorStream, DoorTls};
 pub(crate) use stream::Stream;
 pub use tls::tls_config;

@@ -1,0 +1,283 @@
+//! `cluster`: several gateways as one; and the options by which a gateway is one of them.
+
+use crate::{
+    commands::listen::address,
+    context::Context,
+    failure::{Advice, Code, Failure},
+    life,
+    show::out,
+};
+use clap::{Args, Subcommand};
+use serde::{Deserialize, Serialize};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use switchboard::{
+    Joined,
+    cluster::{self, ClusterError, Join, Node, Store, authority},
+    local::{spoken, visible},
+};
+
+/// Options of `cluster`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// What to do
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+/// What can be done about a cluster.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Show the replicas that there are
+    Status {
+        #[command(flatten)]
+        shared: Shared,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make the cluster's key, its authority, and a replica's certificate, where they are missing
+    Ca {
+        /// The folder for them
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+        /// The replica that gets a certificate
+        #[arg(long, value_name = "NAME", default_value = "replica")]
+        name: String,
+    },
+    /// Print how NATS is set up for a cluster
+    NatsConfig,
+}
+
+/// Where a cluster's replicas share what they know.
+#[derive(Clone, Debug, Args)]
+pub struct Shared {
+    /// NATS, where replicas share what they know; several addresses of one NATS with commas
+    #[arg(long, value_name = "URL", value_delimiter = ',', required = true, value_parser = nats)]
+    pub cluster: Vec<String>,
+    /// The file with the cluster's key
+    #[arg(long, value_name = "FILE")]
+    pub cluster_key_file: PathBuf,
+    /// A file with what NATS lets us in by: credentials that it made, or USER:PASSWORD
+    #[arg(long, value_name = "FILE")]
+    pub cluster_creds: Option<PathBuf>,
+}
+
+/// The options by which a gateway is one of several.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[command(next_help_heading = "One of several gateways")]
+pub struct Membership {
+    /// Be one of several gateways that share their sessions; NATS is where they share what they
+    /// know, such as nats://10.0.0.1:4222; several addresses of one NATS with commas
+    #[arg(
+        long,
+        value_name = "URL",
+        value_delimiter = ',',
+        value_parser = nats,
+        requires = "cluster_key_file",
+        requires = "cluster_cert"
+    )]
+    pub cluster: Vec<String>,
+    /// The file with the cluster's key; switchboard cluster ca makes one
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    pub cluster_key_file: Option<PathBuf>,
+    /// The file (PEM) with our certificate, that of the cluster's authority, and our private key
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    pub cluster_cert: Option<PathBuf>,
+    /// Where the others reach this one (default: 127.0.0.1:0, for several on one machine)
+    #[arg(long, value_name = "ADDR", requires = "cluster", value_parser = address)]
+    pub cluster_listen: Option<SocketAddr>,
+    /// The same as the others see it, where that differs
+    #[arg(long, value_name = "HOST:PORT", requires = "cluster")]
+    pub cluster_advertise: Option<String>,
+    /// What the ids of its sessions begin with, for a load balancer to know them by: lower-case
+    /// letters and digits, another for each replica
+    #[arg(long, value_name = "NAME", requires = "cluster", value_parser = name)]
+    pub cluster_name: Option<String>,
+    /// A file with what NATS lets us in by: credentials that it made, or USER:PASSWORD
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    pub cluster_creds: Option<PathBuf>,
+    /// Begin alone where NATS cannot be reached, and join later
+    #[arg(long, requires = "cluster")]
+    pub cluster_optional: bool,
+}
+
+fn nats(text: &str) -> Result<String, Advice> {
+    let url = url::Url::parse(text).ok();
+    match url {
+        // Others on this machine see command lines.
+        Some(url) if url.password().is_some() || !url.username().is_empty() => {
+            Err("write user and password into a file, and name it with --cluster-creds".into())
+        }
+        Some(url) if matches!(url.scheme(), "nats" | "tls") && url.has_host() => {
+            Ok(text.to_owned())
+        }
+        _ => Err("write an address of NATS, such as nats://127.0.0.1:4222".into()),
+    }
+}
+
+fn name(text: &str) -> Result<String, Advice> {
+    let is_good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    match (1..=16).contains(&text.len()) && text.bytes().all(is_good) {
+        true => Ok(text.to_owned()),
+        false => Err("write up to 16 lower-case letters and digits".into()),
+    }
+}
+
+impl Membership {
+    /// How it becomes one of several, if that is wanted.
+    fn said(&self, context: &Context) -> Option<Join> {
+        let here = |file: &PathBuf| context.options.directory.join(file);
+        if self.cluster.is_empty() {
+            return None;
+        }
+        Some(Join {
+            store: Store {
+                servers: self.cluster.clone(),
+                credentials: self.cluster_creds.as_ref().map(here),
+                ..Store::default()
+            },
+            key: here(self.cluster_key_file.as_ref()?),
+            certificate: here(self.cluster_cert.as_ref()?),
+            listen: self
+                .cluster_listen
+                .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0))),
+            advertise: self.cluster_advertise.clone(),
+            name: self.cluster_name.clone(),
+            optional: self.cluster_optional,
+        })
+    }
+
+    /// Whether it is to be one of several.
+    pub fn is_wanted(&self) -> bool {
+        !self.cluster.is_empty()
+    }
+
+    /// The files that hold its secrets.
+    pub fn secrets(&self, context: &Context) -> Vec<PathBuf> {
+        self.said(context)
+            .map_or_else(Vec::new, |join| join.secrets())
+    }
+
+    /// Joins, if that is wanted.
+    pub async fn join(&self, context: &Context) -> Result<Option<Joined>, Failure> {
+        match self.said(context) {
+            Some(join) => Ok(Some(join.join().await?)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Self {
+        let text = error.to_string();
+        match error {
+            ClusterError::Store(_) => Self::new(Code::Unreachable, text).hint(
+                "see that NATS 2.11 or later runs there with JetStream (switchboard cluster \
+                 nats-config prints how), or say --cluster-optional to begin alone and join later",
+            ),
+            ClusterError::File { .. } | ClusterError::Keys { .. } => {
+                Self::new(Code::Configuration, text)
+                    .hint("switchboard cluster ca DIR makes a key; all replicas need the same")
+            }
+            ClusterError::Certificate(_) => Self::new(Code::Configuration, text)
+                .hint("switchboard cluster ca DIR --name NAME makes one for each replica"),
+            ClusterError::Nowhere(_) => {
+                Self::usage(text).hint("name an address, or say --cluster-advertise HOST:PORT")
+            }
+            ClusterError::Bind { .. } => {
+                Self::usage(text).hint("choose another port, or port 0 for a free one")
+            }
+        }
+    }
+}
+
+/// Does it.
+pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    let here = |path: &PathBuf| context.options.directory.join(path);
+    match &options.action {
+        Action::NatsConfig => out::bytes(cluster::nats_config().as_bytes())?,
+        Action::Ca { folder, name } => make(&here(folder), name)?,
+        Action::Status { shared, json } => {
+            let store = Store {
+                servers: shared.cluster.clone(),
+                credentials: shared.cluster_creds.as_ref().map(here),
+                ..Store::default()
+            };
+            let key = here(&shared.cluster_key_file);
+            let found = life::short(async |_| cluster::status(&store, &key).await)??;
+            return show(&found, *json);
+        }
+    }
+    Ok(Code::Done)
+}
+
+fn make(folder: &std::path::Path, name: &str) -> Result<(), Failure> {
+    let made = authority::make(folder, name);
+    let made = made.map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+    if made.is_empty() {
+        return out::line("All of it is there already.");
+    }
+    for path in &made {
+        out::line(&format!("Made {}", path.display()))?;
+    }
+    let key = folder.join(authority::KEY);
+    let pem = folder.join(format!("{name}.pem"));
+    out::line(&format!(
+        "Every replica needs {} and a certificate of its own, such as {}; {} stays where certificates are made.",
+        key.display(),
+        pem.display(),
+        folder.join(authority::AUTHORITY_KEY).display()
+    ))
+}
+
+/// A replica as `cluster status --json` shows it. The names are what scripts rely on.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    id: &'a str,
+    address: &'a str,
+    version: &'a str,
+    sessions: usize,
+    draining: bool,
+    since: u64,
+    certificate: &'a str,
+}
+
+fn show(found: &[(String, Node)], json: bool) -> Result<Code, Failure> {
+    if json {
+        let rows = found.iter().map(|(id, node)| Shown {
+            id,
+            address: &node.address,
+            version: &node.version,
+            sessions: node.sessions,
+            draining: node.draining,
+            since: node.since,
+            certificate: &node.fingerprint,
+        });
+        out::json_list(&rows.collect::<Vec<_>>())?;
+    } else if found.is_empty() {
+        out::line("No replica is there.")?;
+    } else {
+        for (id, node) in found {
+            out::line(&visible::line(&row(id, node)))?;
+        }
+    }
+    Ok(match found.is_empty() {
+        true => Code::Unreachable,
+        false => Code::Done,
+    })
+}
+
+fn row(id: &str, node: &Node) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_secs());
+    let age = spoken(Duration::from_secs(now.saturating_sub(node.since)));
+    let ends = if node.draining { ", ends" } else { "" };
+    let (address, version, sessions) = (&node.address, &node.version, node.sessions);
+    format!("{id}  {address}  {version}  {sessions} sessions in memory, for {age}{ends}")
+}

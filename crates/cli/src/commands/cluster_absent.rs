@@ -1,0 +1,33 @@
+//! In the place of `cluster`, in a program that is always alone.
+
+use crate::{context::Context, failure::Failure};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use switchboard::Joined;
+
+/// Nothing can be said about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Membership {}
+
+impl Membership {
+    /// Whether it is to be one of several.
+    pub fn is_wanted(&self) -> bool {
+        false
+    }
+
+    /// The files that hold its secrets.
+    pub fn secrets(&self, _context: &Context) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// It is alone.
+    #[expect(
+        clippy::unused_async,
+        reason = "where there is a cluster, it is waited for"
+    )]
+    pub async fn join(&self, _context: &Context) -> Result<Option<Joined>, Failure> {
+        Ok(None)
+    }
+}

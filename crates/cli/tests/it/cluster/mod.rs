@@ -1,0 +1,197 @@
+//! Several gateways as one: replicas that share their sessions, in homes of their own, on
+//! one machine.
+
+mod gone;
+mod history;
+mod refused;
+mod sprayed;
+mod wire;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use std::{path::PathBuf, time::Duration};
+use switchboard_testkit::{
+    HttpClient, LEGACY, Program, Reply,
+    nats::Nats,
+    world::{World, address, echo_http, kill, servers, worker_of},
+};
+
+/// How long a session may take until it answers again, with what a busy machine adds.
+const AGAIN: Duration = Duration::from_secs(45);
+
+/// NATS, a server, and replicas in front of it.
+struct Fleet {
+    nats: Nats,
+    /// The folder with the cluster's key and certificates.
+    folder: PathBuf,
+    replicas: Vec<Replica>,
+    servers: Value,
+    _server: Program,
+    world: World,
+}
+
+/// One gateway, with a home that no other has.
+struct Replica {
+    world: World,
+    program: Program,
+    url: String,
+}
+
+impl Fleet {
+    /// This many replicas on one NATS server.
+    async fn start(count: usize) -> Self {
+        Self::on(Nats::one().await, count).await
+    }
+
+    async fn on(nats: Nats, count: usize) -> Self {
+        let server = echo_http(&[]);
+        let servers = servers([("far", address(&server).await)]);
+        let world = World::new();
+        let folder = world.path("cluster");
+        let mut fleet = Self {
+            nats,
+            folder,
+            replicas: Vec::new(),
+            servers,
+            _server: server,
+            world,
+        };
+        for number in 0..count {
+            fleet
+                .certify(&fleet.folder.clone(), &format!("r{number}"))
+                .await;
+            let replica = fleet.replica(&format!("r{number}"), &[]).await;
+            fleet.replicas.push(replica);
+        }
+        fleet.until_all_are_known().await;
+        fleet
+    }
+
+    /// Makes a certificate in a folder with an authority.
+    async fn certify(&self, folder: &std::path::Path, name: &str) {
+        let folder = folder.to_str().unwrap();
+        let args = ["cluster", "ca", folder, "--name", name];
+        self.world.run(&args).await.ok();
+    }
+
+    fn key(&self) -> String {
+        self.folder.join("cluster.key").display().to_string()
+    }
+
+    /// Starts a replica with this certificate of ours.
+    async fn replica(&self, certificate: &str, more: &[&str]) -> Replica {
+        let file = self.folder.join(format!("{certificate}.pem"));
+        let world = World::with(&self.servers);
+        let program = self.launch(&world, &file, more);
+        let url = program.url().await;
+        Replica {
+            world,
+            program,
+            url,
+        }
+    }
+
+    /// Starts a replica again that has ended, at its address.
+    async fn again(&mut self, number: usize) {
+        let address = self.replicas[number].url.replace("http://", "");
+        let file = self.folder.join(format!("r{number}.pem"));
+        let world = self.replicas[number].world.clone();
+        let program = self.launch(&world, &file, &["--http", &address]);
+        program.url().await;
+        self.replicas[number].program = program;
+    }
+
+    fn launch(&self, world: &World, certificate: &std::path::Path, more: &[&str]) -> Program {
+        let (url, key) = (self.nats.url(), self.key());
+        let anywhere = ["--http", "127.0.0.1:0"];
+        let place = if more.contains(&"--http") {
+            &[][..]
+        } else {
+            &anywhere
+        };
+        world
+            .launch(&["serve", "--no-auth"])
+            .args(place)
+            .args(["--cluster", &url, "--cluster-key-file", &key])
+            .arg("--cluster-cert")
+            .arg(certificate)
+            .args(more)
+            .spawn()
+    }
+
+    /// What `cluster status` says.
+    async fn status(&self) -> Vec<Value> {
+        let (url, key) = (self.nats.url(), self.key());
+        let args = ["cluster", "status", "--json", "--cluster", &url];
+        let args = [&args[..], &["--cluster-key-file", &key]].concat();
+        let ran = self.world.run(&args).await;
+        ran.json().as_array().unwrap().clone()
+    }
+
+    /// Waits until each replica has said that it is there, and the others have heard it.
+    async fn until_all_are_known(&self) {
+        if self.replicas.is_empty() {
+            return;
+        }
+        let begun = std::time::Instant::now();
+        while self.status().await.len() < self.replicas.len() {
+            assert!(begun.elapsed() < AGAIN, "{:?}", self.status().await);
+        }
+        // A session of each, asked for at each of the others.
+        for one in &self.replicas {
+            let client = one.legacy().await;
+            for other in &self.replicas {
+                until_ok(&mut other.as_well(&client)).await;
+            }
+        }
+    }
+}
+
+impl Replica {
+    async fn legacy(&self) -> HttpClient {
+        let mut client = HttpClient::new(&format!("{}/mcp", self.url));
+        client.initialize(LEGACY).await;
+        client
+    }
+
+    /// The same client, at this replica.
+    fn as_well(&self, client: &HttpClient) -> HttpClient {
+        let mut other = HttpClient::new(&format!("{}/mcp", self.url));
+        other.headers = client.headers.clone();
+        other
+    }
+
+    /// Kills it at once.
+    async fn kill(&mut self) {
+        let worker = worker_of(self.program.pid()).await;
+        kill(&worker.to_string());
+        self.program.wait(AGAIN).await;
+    }
+}
+
+fn ping() -> String {
+    json!({"jsonrpc": "2.0", "id": 7, "method": "ping"}).to_string()
+}
+
+/// Asks until there is an answer; meanwhile nobody says that there is no such session.
+async fn until_ok(client: &mut HttpClient) -> Duration {
+    let begun = std::time::Instant::now();
+    loop {
+        let reply = client.post(ping()).await;
+        match reply.status {
+            StatusCode::OK => return begun.elapsed(),
+            StatusCode::SERVICE_UNAVAILABLE => {
+                assert!(reply.header("retry-after").is_some(), "{reply:?}");
+            }
+            StatusCode::BAD_GATEWAY => {}
+            _ => panic!("{reply:?}"),
+        }
+        assert!(begun.elapsed() < AGAIN, "{reply:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+fn is_unknown(reply: &Reply) -> bool {
+    reply.status == StatusCode::NOT_FOUND
+        && reply.message()["error"]["message"] == "Session not found"
+}

@@ -1,0 +1,74 @@
+//! NATS as its protocol is written: what somebody could do who can reach it.
+
+use std::time::Duration;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{
+        TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+};
+
+/// A connection that hears all, and can say anything.
+pub(super) struct Listener {
+    read: BufReader<OwnedReadHalf>,
+    write: OwnedWriteHalf,
+}
+
+impl Listener {
+    pub(super) async fn new(url: &str) -> Self {
+        let address = url.strip_prefix("nats://").unwrap();
+        let stream = TcpStream::connect(address).await.unwrap();
+        let (read, write) = stream.into_split();
+        let mut listener = Self {
+            read: BufReader::new(read),
+            write,
+        };
+        let hello = "CONNECT {\"verbose\":false,\"headers\":true}\r\nSUB sb.> 1\r\nPING\r\n";
+        listener.say(hello.as_bytes()).await;
+        while listener.line().await != "PONG" {}
+        listener
+    }
+
+    async fn say(&mut self, bytes: &[u8]) {
+        self.write.write_all(bytes).await.unwrap();
+    }
+
+    async fn line(&mut self) -> String {
+        let mut line = String::new();
+        let read = self.read.read_line(&mut line);
+        tokio::time::timeout(Duration::from_secs(60), read)
+            .await
+            .expect("NATS says something")
+            .unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// The next message: its subject, and all of it.
+    pub(super) async fn next(&mut self) -> (String, Vec<u8>) {
+        loop {
+            let line = self.line().await;
+            let mut words = line.split(' ');
+            match words.next() {
+                Some("MSG" | "HMSG") => {}
+                Some("PING") => {
+                    self.say(b"PONG\r\n").await;
+                    continue;
+                }
+                _ => continue,
+            }
+            let subject = words.next().unwrap().to_owned();
+            let length: usize = words.next_back().unwrap().parse().unwrap();
+            let mut payload = vec![0; length + 2];
+            self.read.read_exact(&mut payload).await.unwrap();
+            return (subject, payload);
+        }
+    }
+
+    /// Puts something else in the place of what is kept there.
+    pub(super) async fn publish(&mut self, subject: &str, payload: &[u8]) {
+        let head = format!("PUB {subject} {}\r\n", payload.len());
+        self.say(&[head.as_bytes(), payload, b"\r\nPING\r\n"].concat())
+            .await;
+    }
+}

@@ -1,0 +1,181 @@
+//! What follows from the cluster's key: ids of sessions that nobody else can make, and the
+//! seal of what replicas tell each other through others.
+
+use crate::session::seal::Seal;
+use aws_lc_rs::{digest, hmac};
+use std::fmt;
+use subtle::ConstantTimeEq;
+use switchboard_local::{hex, random};
+
+/// Digits of what is random in a session's id, and of what proves it.
+const RANDOM: usize = 32; // tidy: a form
+const PROOF: usize = 16; // tidy: a form
+
+/// The keys of a cluster: the first is used, all are good.
+pub struct ClusterKeys(Vec<Key>);
+
+struct Key {
+    proves: hmac::Key,
+    seals: Seal,
+}
+
+/// Why a file has no keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadKeys {
+    /// Neither one nor two lines.
+    #[error("it must have one key, or two while one takes the place of the other")]
+    Count,
+    /// No key.
+    #[error("a key is 64 hexadecimal digits on a line of its own")]
+    Form,
+}
+
+impl ClusterKeys {
+    /// Reads the text of a file.
+    pub fn read(text: &str) -> Result<Self, BadKeys> {
+        let lines = text.lines().map(str::trim);
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let keys: Result<Vec<Key>, BadKeys> = lines.map(Key::read).collect();
+        let keys = keys?;
+        match keys.len() {
+            1 | 2 => Ok(Self(keys)),
+            _ => Err(BadKeys::Count),
+        }
+    }
+
+    /// A new key, as the text of a file.
+    pub fn make() -> std::io::Result<String> {
+        Ok(format!("{}\n", hex(random::bytes::<32>()?)))
+    }
+
+    /// A new id for a session of this replica.
+    pub(super) fn session(&self, owner: &str) -> String {
+        let random = random::id().expect("the operating system gives random bytes");
+        let body = format!("{owner}.{random}");
+        let proof = self.0[0].proof(&body);
+        format!("{body}.{proof}")
+    }
+
+    /// The replica that has made this id, if it was one of ours.
+    pub(super) fn owner<'a>(&self, id: &'a str) -> Option<&'a str> {
+        let (body, proof) = id.rsplit_once('.')?;
+        let (owner, random) = body.split_once('.')?;
+        if (random.len(), proof.len()) != (RANDOM, PROOF) {
+            return None;
+        }
+        let is_proven = |key: &Key| bool::from(key.proof(body).as_bytes().ct_eq(proof.as_bytes()));
+        self.0.iter().any(is_proven).then_some(owner)
+    }
+
+    /// Seals what stands under a name.
+    pub(super) fn close(&self, content: &[u8], name: &str) -> Vec<u8> {
+        self.0[0].seals.close_bytes(content, name.as_bytes())
+    }
+
+    /// Opens it again.
+    pub(super) fn open(&self, sealed: &[u8], name: &str) -> Option<Vec<u8>> {
+        let mut keys = self.0.iter();
+        keys.find_map(|key| key.seals.open_bytes(sealed.to_vec(), name.as_bytes()))
+    }
+}
+
+impl Key {
+    fn read(line: &str) -> Result<Self, BadKeys> {
+        let is_key = line.len() == 64 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_key {
+            return Err(BadKeys::Form);
+        }
+        let line = line.to_ascii_lowercase();
+        let proves = derived("session ids", &line);
+        Ok(Self {
+            proves: hmac::Key::new(hmac::HMAC_SHA256, proves.as_ref()),
+            seals: Seal::of(derived("entries", &line).as_ref()),
+        })
+    }
+
+    fn proof(&self, body: &str) -> String {
+        let tag = hmac::sign(&self.proves, body.as_bytes());
+        hex(&tag.as_ref()[..PROOF / 2])
+    }
+}
+
+fn derived(what: &str, key: &str) -> digest::Digest {
+    let mut whole = digest::Context::new(&digest::SHA256);
+    for part in ["switchboard cluster", what, key] {
+        whole.update(&(part.len() as u64).to_le_bytes());
+        whole.update(part.as_bytes());
+    }
+    whole.finish()
+}
+
+/// A new id for a replica, behind the name by which load balancers know it.
+pub(super) fn replica(name: Option<&str>) -> std::io::Result<String> {
+    let random = hex(random::bytes::<8>()?);
+    Ok(match name {
+        Some(name) => format!("{name}-{random}"),
+        None => random,
+    })
+}
+
+impl fmt::Debug for ClusterKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClusterKeys")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(text: &str) -> ClusterKeys {
+        ClusterKeys::read(text).unwrap()
+    }
+
+    #[test]
+    fn an_id_is_good_where_the_key_is_the_same_and_nothing_was_changed() {
+        let (one, two) = (ClusterKeys::make().unwrap(), ClusterKeys::make().unwrap());
+        let ours = keys(&one);
+        let owner = replica(Some("one")).unwrap();
+        let id = ours.session(&owner);
+        assert_eq!(ours.owner(&id), Some(&*owner));
+        assert_eq!(keys(&two).owner(&id), None);
+        // While keys change, both are good; new ids are made with the first.
+        let both = keys(&format!("# new\n{two}\n{one}"));
+        assert_eq!(both.owner(&id), Some(&*owner));
+        assert_eq!(keys(&two).owner(&both.session(&owner)), Some(&*owner));
+        for at in 0..id.len() {
+            let mut forged = id.clone().into_bytes();
+            forged[at] = if forged[at] == b'0' { b'1' } else { b'0' };
+            let forged = String::from_utf8(forged).unwrap();
+            assert_eq!(ours.owner(&forged), None, "{forged}");
+        }
+        for other in ["", ".", "..", &id[1..], &format!("{id}0"), &"0".repeat(32)] {
+            assert_eq!(ours.owner(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_sealed_opens_under_its_name_alone() {
+        let ours = keys(&ClusterKeys::make().unwrap());
+        let sealed = ours.close(b"canary", "one");
+        assert!(!sealed.windows(6).any(|part| part == b"canary"));
+        assert_eq!(ours.open(&sealed, "one").as_deref(), Some(&b"canary"[..]));
+        assert_eq!(ours.open(&sealed, "two"), None);
+        let strangers = keys(&ClusterKeys::make().unwrap());
+        assert_eq!(strangers.open(&sealed, "one"), None);
+        assert_eq!(ours.open(b"short", "one"), None);
+    }
+
+    #[test]
+    fn a_file_without_keys_says_so() {
+        let key = ClusterKeys::make().unwrap();
+        for (text, why) in [
+            (String::new(), BadKeys::Count),
+            (key.repeat(3), BadKeys::Count),
+            ("secret".into(), BadKeys::Form),
+            (key.replace('\n', "0"), BadKeys::Form),
+        ] {
+            assert_eq!(ClusterKeys::read(&text).unwrap_err(), why, "{text}");
+        }
+    }
+}

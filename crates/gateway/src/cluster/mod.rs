@@ -1,0 +1,299 @@
+//! Several gateways as one: replicas that share a ledger.
+//!
+//! A session is served by the replica that has it; every other is a way to it. Its id says
+//! which replica opened it and proves that this was one of ours, so that most requests find
+//! their way without anybody being asked. Where that replica has gone, whoever is asked
+//! takes the session over, by compare and set, as it would on one machine.
+
+mod keys;
+mod links;
+mod nodes;
+
+pub use keys::{BadKeys, ClusterKeys};
+pub(crate) use links::{Answered, NoAnswer};
+pub use nodes::Node;
+
+use crate::limits;
+use aws_lc_rs::digest;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use links::Links;
+use nodes::Nodes;
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    fmt, io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+use switchboard_ledger::{Ledger, Lives, Others};
+use switchboard_local::hex;
+use switchboard_transport::dial::LinkTls;
+use tokio::net::TcpListener;
+
+/// This replica, and the others.
+pub struct Cluster {
+    id: String,
+    keys: Arc<ClusterKeys>,
+    nodes: Arc<Nodes>,
+    links: Links,
+    tls: LinkTls,
+    address: String,
+    version: String,
+    since: u64,
+    /// Where other replicas come in; taken by whoever serves them.
+    listener: Mutex<Option<TcpListener>>,
+    /// Who has sessions that their ids say another has.
+    moved: Mutex<HashMap<String, String>>,
+    draining: AtomicBool,
+    /// How often others may have taken this one for dead.
+    lost: AtomicU64,
+    /// Ids that nobody here has made.
+    forged: AtomicU64,
+}
+
+/// What a replica is made of.
+pub struct ClusterParts {
+    /// What all replicas share.
+    pub ledger: Arc<dyn Ledger>,
+    /// The keys of the cluster.
+    pub keys: ClusterKeys,
+    /// By what replicas know each other.
+    pub tls: LinkTls,
+    /// Where others come in.
+    pub listener: TcpListener,
+    /// Where they find that, if it is elsewhere for them.
+    pub advertised: Option<String>,
+    /// What its id begins with, so that others can tell its sessions from theirs.
+    pub name: Option<String>,
+    /// The version of the program.
+    pub version: String,
+}
+
+impl Cluster {
+    /// A new replica. Nobody hears of it before it is served.
+    ///
+    /// # Errors
+    /// When the system has no random numbers, or the listener no address.
+    pub fn new(parts: ClusterParts) -> io::Result<Arc<Self>> {
+        let at: SocketAddr = parts.listener.local_addr()?;
+        let keys = Arc::new(parts.keys);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Ok(Arc::new(Self {
+            id: keys::replica(parts.name.as_deref())?,
+            nodes: Arc::new(Nodes::new(parts.ledger, keys.clone())),
+            keys,
+            links: Links::new(parts.tls.clone()),
+            tls: parts.tls,
+            address: parts.advertised.unwrap_or_else(|| at.to_string()),
+            version: parts.version,
+            since: since.map_or(0, |since| since.as_secs()),
+            listener: Mutex::new(Some(parts.listener)),
+            moved: Mutex::default(),
+            draining: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
+            forged: AtomicU64::new(0),
+        }))
+    }
+
+    /// The replicas that a ledger knows, for whoever is none of them.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn look(
+        ledger: Arc<dyn Ledger>,
+        keys: ClusterKeys,
+    ) -> Result<Vec<(String, Node)>, switchboard_ledger::LedgerError> {
+        let nodes = Nodes::new(ledger, Arc::new(keys));
+        nodes.look().await?;
+        let mut all = nodes.all();
+        all.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(all)
+    }
+
+    /// Who lives, as far as this replica knows.
+    pub fn lives(&self) -> Lives {
+        Lives::among(&self.id, self.nodes.clone())
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Where other replicas come in.
+    pub(crate) fn listener(&self) -> Option<TcpListener> {
+        self.listener.lock().take()
+    }
+
+    pub(crate) fn tls(&self) -> &LinkTls {
+        &self.tls
+    }
+
+    /// An id for a new session of ours.
+    pub(crate) fn new_session(&self) -> String {
+        self.keys.session(&self.id)
+    }
+
+    /// The replica that opened a session; none where no replica of ours did.
+    pub(crate) fn first_owner<'a>(&self, session: &'a str) -> Option<&'a str> {
+        let owner = self.keys.owner(session);
+        // Ids of a gateway that was alone are no attempt at anything, and one line says it.
+        if owner.is_none()
+            && self
+                .forged
+                .fetch_add(1, Ordering::Relaxed)
+                .is_multiple_of(limits::FORGED_TOLD)
+        {
+            tracing::warn!("a session id was not made by this cluster: it is refused");
+        }
+        owner
+    }
+
+    /// The replica that has a session, as far as that is known.
+    pub(crate) fn owner(&self, session: &str) -> Option<String> {
+        let first = self.first_owner(session)?;
+        let moved = self.moved.lock().get(session).cloned();
+        Some(moved.unwrap_or_else(|| first.to_owned()))
+    }
+
+    /// Remembers who has a session.
+    pub(crate) fn moved(&self, session: &str, owner: &str) {
+        let mut moved = self.moved.lock();
+        if moved.len() >= limits::MOVED {
+            moved.clear();
+        }
+        moved.insert(session.to_owned(), owner.to_owned());
+    }
+
+    /// Asks the replica that has a session, where it can be asked.
+    pub(crate) async fn ask(
+        &self,
+        owner: &str,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Answered>, NoAnswer> {
+        let node = self.nodes.get(owner);
+        let node = node.filter(|node| !node.draining);
+        let node = node.ok_or(NoAnswer::Unreachable)?;
+        let asked = tokio::select! {
+            asked = self.links.ask(owner, &node, request) => asked,
+            // One that is paused, or whose machine has gone, would never say so.
+            () = gone(self.nodes.clone(), owner.to_owned()) => Err(NoAnswer::Broken),
+        };
+        if matches!(asked, Err(NoAnswer::Refused)) {
+            self.nodes.refused(owner);
+        }
+        asked
+    }
+
+    /// Waits until a replica has gone.
+    pub(crate) fn gone(&self, owner: &str) -> impl Future<Output = ()> + Send + use<> {
+        gone(self.nodes.clone(), owner.to_owned())
+    }
+
+    /// Whether what replicas share can be reached.
+    pub(crate) fn is_reached(&self) -> bool {
+        self.nodes.is_reached()
+    }
+
+    /// Whether it gives its sessions away.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// It gives its sessions away from now on. Returns when others have heard of it, so
+    /// that nobody asks it any more.
+    pub(crate) async fn drains(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+        let others = self.nodes.all();
+        if others.iter().any(|(id, _)| *id != self.id) {
+            tokio::time::sleep(limits::DRAIN_TOLD).await;
+        }
+    }
+
+    /// How often others may have taken this one for dead.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Says that it is there, and looks who else is, until it is stopped itself.
+    pub(crate) async fn keep(&self, sessions: impl Fn() -> usize) {
+        let mut beat = Beat::default();
+        loop {
+            beat.say(self, &sessions).await;
+            if self.nodes.look().await.is_ok() {
+                self.links.retain(|id| self.nodes.get(id).is_some());
+            }
+            tokio::time::sleep(limits::NODES_LOOK).await;
+        }
+    }
+
+    /// It has gone.
+    pub(crate) async fn leave(&self) {
+        let leaving = self.nodes.forget(&self.id);
+        let _ = tokio::time::timeout(limits::LINK_CONNECT, leaving).await;
+    }
+}
+
+async fn gone(nodes: Arc<Nodes>, owner: String) {
+    while nodes.is_alive(&owner) {
+        tokio::time::sleep(limits::NODES_LOOK).await;
+    }
+}
+
+/// What was said last, and when.
+#[derive(Default)]
+struct Beat {
+    revision: Option<u64>,
+    at: Option<Instant>,
+    draining: bool,
+}
+
+impl Beat {
+    async fn say(&mut self, cluster: &Cluster, sessions: &impl Fn() -> usize) {
+        let draining = cluster.is_draining();
+        let is_recent = self.at.is_some_and(|at| at.elapsed() < limits::NODE_BEAT);
+        if is_recent && draining == self.draining {
+            return;
+        }
+        let node = Node {
+            version: cluster.version.clone(),
+            address: cluster.address.clone(),
+            fingerprint: fingerprint(cluster.tls.own()),
+            draining,
+            sessions: sessions(),
+            since: cluster.since,
+            ..Node::default()
+        };
+        let said = cluster.nodes.say(&cluster.id, &node, self.revision).await;
+        match said {
+            Ok((revision, was_lost)) => {
+                (self.revision, self.at, self.draining) =
+                    (revision, Some(Instant::now()), draining);
+                if was_lost {
+                    tracing::warn!("other replicas may have taken this one for dead");
+                    cluster.lost.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            Err(fault) => {
+                tracing::debug!(%fault, "other replicas cannot be told that this one is there");
+            }
+        }
+    }
+}
+
+/// A certificate as a hash.
+fn fingerprint(certificate: &[u8]) -> String {
+    hex(digest::digest(&digest::SHA256, certificate))
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cluster").field(&self.id).finish()
+    }
+}

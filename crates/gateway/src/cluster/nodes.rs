@@ -1,0 +1,291 @@
+//! Which replicas there are. Each says so every few seconds, in the ledger, where what it
+//! says ends by itself; nobody but a replica can say it.
+
+use super::keys::ClusterKeys;
+use crate::limits;
+use parking_lot::{Mutex, RwLock};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Instant,
+};
+use switchboard_ledger::{Key, Ledger, LedgerError, Others, Revision};
+
+/// The space of replicas.
+const NODES: &str = "nodes";
+
+/// The form of what a replica says of itself.
+const FORM: u8 = 1;
+
+/// What a replica says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Node {
+    /// The form of this.
+    pub form: u8,
+    /// The version of its program.
+    pub version: String,
+    /// Where other replicas reach it.
+    pub address: String,
+    /// Its certificate, as a hash.
+    pub fingerprint: String,
+    /// Whether it ends, and gives its sessions away.
+    pub draining: bool,
+    /// How many sessions it has in memory.
+    pub sessions: usize,
+    /// When it was started, in seconds since 1970.
+    pub since: u64,
+}
+
+/// Replicas, as this one knows them.
+pub(crate) struct Nodes {
+    ledger: Arc<dyn Ledger>,
+    keys: Arc<ClusterKeys>,
+    seen: RwLock<HashMap<String, Seen>>,
+    contact: Mutex<Contact>,
+    /// Altered entries that were told of.
+    told: Mutex<HashSet<(String, Revision)>>,
+}
+
+struct Seen {
+    node: Node,
+    revision: Revision,
+    /// When it was last heard of.
+    heard: Instant,
+    /// When nobody listened where it should be.
+    refused: Option<Instant>,
+}
+
+/// How the ledger was reached lately.
+#[derive(Default)]
+struct Contact {
+    /// Whether anybody has looked yet.
+    has_looked: bool,
+    /// Whether the last look was in vain.
+    is_lost: bool,
+    /// Since when it is reached again, after it was lost.
+    since: Option<Instant>,
+}
+
+impl Nodes {
+    pub(super) fn new(ledger: Arc<dyn Ledger>, keys: Arc<ClusterKeys>) -> Self {
+        Self {
+            ledger,
+            keys,
+            seen: RwLock::default(),
+            contact: Mutex::default(),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Says what is so of a replica; the revision of that. Nothing where others may have
+    /// taken it for dead: what it said before had ended.
+    pub(super) async fn say(
+        &self,
+        id: &str,
+        node: &Node,
+        before: Option<Revision>,
+    ) -> Result<(Option<Revision>, bool), LedgerError> {
+        let key = Key::new(NODES, id);
+        let text = serde_json::to_vec(&Node {
+            form: FORM,
+            ..node.clone()
+        });
+        let sealed = self.keys.close(&text.unwrap_or_default(), id);
+        let (sealed, life) = (bytes::Bytes::from(sealed), Some(limits::NODE_LIFE));
+        if let Some(before) = before {
+            let set = self
+                .ledger
+                .compare_and_set(&key, before, sealed.clone(), life);
+            if let Some(revision) = set.await? {
+                return Ok((Some(revision), false));
+            }
+        }
+        let made = self.ledger.create(&key, sealed, life).await?;
+        if made.is_some() {
+            return Ok((made, before.is_some()));
+        }
+        // Written, and the answer was lost: an id is never anybody else's.
+        let found = self.ledger.read(&key).await?;
+        Ok((found.map(|entry| entry.revision), false))
+    }
+
+    /// It has gone.
+    pub(super) async fn forget(&self, id: &str) {
+        let _ = self.ledger.remove(&Key::new(NODES, id), None).await;
+    }
+
+    /// Looks who is there.
+    pub(super) async fn look(&self) -> Result<(), LedgerError> {
+        let listed = self.ledger.entries(NODES, limits::NODES).await;
+        let listed = match listed {
+            Ok(listed) => listed,
+            Err(fault) => {
+                let mut contact = self.contact.lock();
+                if !std::mem::replace(&mut contact.is_lost, true) {
+                    tracing::warn!(%fault, "it cannot be looked which replicas there are");
+                }
+                return Err(fault);
+            }
+        };
+        {
+            let mut contact = self.contact.lock();
+            if std::mem::take(&mut contact.is_lost) {
+                contact.since = Some(Instant::now());
+            }
+        }
+        let mut now = HashMap::new();
+        let mut seen = self.seen.write();
+        for (id, entry) in listed {
+            let before = seen.remove(&id);
+            if let Some(before) = before
+                && before.revision == entry.revision
+            {
+                now.insert(id, before);
+                continue;
+            }
+            let Some(node) = self.opened(&id, &entry.value, entry.revision) else {
+                continue;
+            };
+            let one = Seen {
+                node,
+                revision: entry.revision,
+                heard: Instant::now(),
+                refused: None,
+            };
+            now.insert(id, one);
+        }
+        *seen = now;
+        self.contact.lock().has_looked = true;
+        Ok(())
+    }
+
+    fn opened(&self, id: &str, sealed: &[u8], revision: Revision) -> Option<Node> {
+        let opened = self.keys.open(sealed, id);
+        let node = opened.and_then(|text| serde_json::from_slice::<Node>(&text).ok());
+        if node.is_none() {
+            let mut told = self.told.lock();
+            if told.len() >= limits::NODES {
+                told.clear();
+            }
+            if told.insert((id.to_owned(), revision)) {
+                let id = switchboard_local::visible::line(id);
+                tracing::warn!(%id, "what a replica says of itself is not sealed with this cluster's key: it is not believed");
+            }
+        }
+        node.filter(|node| node.form == FORM)
+    }
+
+    /// A replica that is there.
+    pub(super) fn get(&self, id: &str) -> Option<Node> {
+        self.seen.read().get(id).map(|seen| seen.node.clone())
+    }
+
+    /// All that are there.
+    pub(super) fn all(&self) -> Vec<(String, Node)> {
+        let seen = self.seen.read();
+        let all = seen
+            .iter()
+            .map(|(id, seen)| (id.clone(), seen.node.clone()));
+        all.collect()
+    }
+
+    /// Nobody listened where it should be.
+    pub(super) fn refused(&self, id: &str) {
+        if let Some(seen) = self.seen.write().get_mut(id) {
+            seen.refused = Some(Instant::now());
+        }
+    }
+
+    /// Whether the ledger was reached when it was last looked.
+    pub(super) fn is_reached(&self) -> bool {
+        !self.contact.lock().is_lost
+    }
+
+    /// Whether somebody who is not there is not there at all: after the ledger could not
+    /// be reached, others need a moment to say that they are.
+    fn is_settled(&self) -> bool {
+        let contact = self.contact.lock();
+        let long = |since: Instant| since.elapsed() > limits::NODE_LIFE;
+        contact.has_looked && !contact.is_lost && contact.since.is_none_or(long)
+    }
+}
+
+impl Others for Nodes {
+    fn is_alive(&self, id: &str) -> bool {
+        match self.seen.read().get(id) {
+            Some(seen) => {
+                let silent = seen.heard.elapsed() > limits::NODE_MISSED;
+                let gone = silent && seen.refused.is_some_and(|at| at > seen.heard);
+                !gone
+            }
+            None => !self.is_settled(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use switchboard_ledger::{Clock, Memory};
+
+    fn nodes(ledger: &Arc<Memory>, key: &str) -> Nodes {
+        let keys = Arc::new(ClusterKeys::read(key).unwrap());
+        Nodes::new(ledger.clone(), keys)
+    }
+
+    #[tokio::test]
+    async fn a_replica_is_there_for_as_long_as_it_says_so() {
+        let clock = Clock::by_hand();
+        let ledger = Arc::new(Memory::new(clock.clone()));
+        let key = ClusterKeys::make().unwrap();
+        let (one, other) = (nodes(&ledger, &key), nodes(&ledger, &key));
+        let node = Node {
+            address: "127.0.0.1:1".into(),
+            ..Node::default()
+        };
+        assert!(other.is_alive("b"), "nobody has looked");
+        let (first, lost) = one.say("a", &node, None).await.unwrap();
+        assert!(first.is_some() && !lost);
+        other.look().await.unwrap();
+        assert_eq!(other.get("a").unwrap().address, node.address);
+        assert!(other.is_alive("a") && !other.is_alive("b"));
+        clock.pass(limits::NODE_LIFE / 2);
+        let (second, lost) = one.say("a", &node, first).await.unwrap();
+        assert!(second > first && !lost);
+        clock.pass(limits::NODE_LIFE * 2);
+        other.look().await.unwrap();
+        assert!(other.get("a").is_none() && !other.is_alive("a"));
+        // It was taken for dead, and hears of it.
+        let (third, lost) = one.say("a", &node, second).await.unwrap();
+        assert!(third.is_some() && lost);
+        // It lives, although nobody listens there for a moment.
+        other.look().await.unwrap();
+        other.refused("a");
+        assert!(other.is_alive("a"));
+    }
+
+    #[tokio::test]
+    async fn what_no_replica_has_written_is_not_believed() {
+        let ledger = Arc::new(Memory::new(Clock::by_hand()));
+        let key = ClusterKeys::make().unwrap();
+        let ours = nodes(&ledger, &key);
+        let stranger = nodes(&ledger, &ClusterKeys::make().unwrap());
+        stranger.say("a", &Node::default(), None).await.unwrap();
+        let text = serde_json::to_vec(&Node::default()).unwrap();
+        let key = Key::new(NODES, "b");
+        ledger.create(&key, Bytes::from(text), None).await.unwrap();
+        ours.say("c", &Node::default(), None).await.unwrap();
+        // What one replica said is not what another said.
+        let said = ledger.read(&Key::new(NODES, "c")).await.unwrap().unwrap();
+        ledger
+            .create(&Key::new(NODES, "d"), said.value, None)
+            .await
+            .unwrap();
+        ours.look().await.unwrap();
+        let all: Vec<String> = ours.all().into_iter().map(|(id, _)| id).collect();
+        assert_eq!(all, ["c"]);
+    }
+}

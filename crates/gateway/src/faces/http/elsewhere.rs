@@ -1,0 +1,232 @@
+//! Requests for sessions that another replica has: handed on to it, or, where it has gone,
+//! the session is taken over.
+
+use super::{
+    Face, adopt,
+    body::Body,
+    handshake_era::{Refusal, SESSION},
+    read,
+    reply::{self, Refusal as Ended},
+    request,
+};
+use crate::{
+    admission::Admission,
+    cluster::{Answered, Cluster, NoAnswer},
+    limits,
+};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method as Verb, Request, Response, StatusCode, Uri, header,
+};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use serde_json::json;
+use std::{sync::Arc, time::Instant};
+use switchboard_host::Scope;
+use switchboard_local::hex;
+use switchboard_wire::{ErrorObject, Id, Message, Payload, code};
+
+/// On whose behalf a request is handed on, in hexadecimal digits.
+pub(super) const PRINCIPAL: HeaderName = HeaderName::from_static("switchboard-principal");
+/// The form in which it is handed on.
+pub(super) const FORM: HeaderName = HeaderName::from_static("switchboard-link");
+/// The form that this version speaks.
+pub(super) const FORM_1: HeaderValue = HeaderValue::from_static("1");
+
+/// What belongs to one connection, or to one client's way in.
+const NOT_HANDED_ON: [HeaderName; 9] = [
+    header::HOST,
+    header::AUTHORIZATION,
+    header::COOKIE,
+    header::CONNECTION,
+    header::TRANSFER_ENCODING,
+    header::CONTENT_LENGTH,
+    header::UPGRADE,
+    header::EXPECT,
+    PRINCIPAL,
+];
+
+/// A request that may have to be handed on.
+pub(super) struct Handed<'a> {
+    pub verb: &'a Verb,
+    pub uri: &'a Uri,
+    pub headers: &'a HeaderMap,
+    pub body: Bytes,
+}
+
+/// Whether a request names a session that is not here, where it could be elsewhere.
+pub(super) fn is_meant(face: &Face, headers: &HeaderMap) -> bool {
+    face.gateway.cluster().is_some()
+        && headers
+            .get(&SESSION)
+            .is_some_and(|id| id.to_str().is_ok_and(|id| !face.sessions.has(id)))
+}
+
+/// A message for such a session. It is read whole first, so that it can be handed on more
+/// than once, and answered here where the session turns out to be ours.
+pub(super) async fn post(
+    face: Arc<Face>,
+    scope: Scope,
+    admission: Admission,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Ended> {
+    let (head, mut unread) = request.into_parts();
+    let accepts = read::accepts(&head.headers)?;
+    let body = match read::read(&mut unread, admission.share()).await {
+        Ok(body) => body,
+        Err(why) => return Err(why.refusal(unread)),
+    };
+    let handed = Handed {
+        verb: &head.method,
+        uri: &head.uri,
+        headers: &head.headers,
+        body: body.clone(),
+    };
+    if let Some(answer) = answer(&face, &scope, &admission, handed).await {
+        return Ok(answer);
+    }
+    let (post, said) = read::parsed(face, scope, admission, head, accepts, body)?;
+    request::answer(post, said).await
+}
+
+/// The answer of whoever has the session; nothing where that is us.
+pub(super) async fn answer(
+    face: &Face,
+    scope: &Scope,
+    admission: &Admission,
+    handed: Handed<'_>,
+) -> Option<Response<Body>> {
+    let cluster = face.gateway.cluster()?;
+    let id = handed.headers.get(&SESSION)?.to_str().ok()?;
+    // One that nobody made is refused where others are.
+    let mut owner = cluster.owner(id)?;
+    let begun = Instant::now();
+    loop {
+        if owner != cluster.id() {
+            match cluster.ask(&owner, handed.request(admission)?).await {
+                Ok(answer) if answer.status() == StatusCode::MISDIRECTED_REQUEST => {}
+                Ok(answer) => {
+                    let gone = cluster.gone(&owner);
+                    return Some(handed_back(answer, admission, gone));
+                }
+                Err(NoAnswer::Full) => return Some(reply::not_now(handed.id().as_ref())),
+                Err(NoAnswer::Broken) => return Some(handed.is_unknown()),
+                Err(NoAnswer::Refused | NoAnswer::Unreachable) => {}
+            }
+        }
+        match adopt::adopt(face, scope, admission, id).await {
+            Ok(_) => return None,
+            Err(Refusal::Elsewhere(now)) => {
+                cluster.moved(id, &now);
+                // Who has just been asked in vain is given a moment.
+                if now == owner {
+                    tokio::time::sleep(limits::OWNER_LOOK).await;
+                }
+                owner = now;
+            }
+            Err(Refusal::Unknown) if !cluster.is_reached() => {
+                return Some(reply::not_now(handed.id().as_ref()));
+            }
+            Err(refusal) => return Some(refusal.response(handed.id().as_ref())),
+        }
+        if begun.elapsed() > limits::OWNER_COMES {
+            return Some(reply::not_now(handed.id().as_ref()));
+        }
+    }
+}
+
+impl Handed<'_> {
+    fn request(&self, admission: &Admission) -> Option<Request<Full<Bytes>>> {
+        let mut request = Request::new(Full::new(self.body.clone()));
+        request.method_mut().clone_from(self.verb);
+        let path = self.uri.path_and_query()?;
+        *request.uri_mut() = Uri::from(path.clone());
+        let headers = request.headers_mut();
+        for (name, value) in self.headers {
+            if !NOT_HANDED_ON.contains(name) {
+                headers.append(name, value.clone());
+            }
+        }
+        let principal = hex(admission.principal().as_bytes());
+        headers.insert(PRINCIPAL, HeaderValue::try_from(principal).ok()?);
+        headers.insert(FORM, FORM_1);
+        headers.insert(header::HOST, HeaderValue::from_static("replica"));
+        Some(request)
+    }
+
+    /// The id to answer under.
+    fn id(&self) -> Option<Id> {
+        Message::parse(self.body.clone()).ok()?.id()
+    }
+
+    /// Whoever had it has gone while it was under way.
+    fn is_unknown(&self) -> Response<Body> {
+        let text = "the replica that had this session has gone while this was under way: whether it was carried out is not known";
+        let error = ErrorObject::new(code::INTERNAL, text);
+        let error = error.with_data(json!({"outcome": "unknown"}));
+        reply::error(StatusCode::BAD_GATEWAY, &error, self.id().as_ref())
+    }
+}
+
+/// Another replica's answer, for as long as its reader may read it.
+fn handed_back(
+    answer: Response<Answered>,
+    admission: &Admission,
+    gone: impl Future<Output = ()> + Send + 'static,
+) -> Response<Body> {
+    let (mut head, body) = answer.into_parts();
+    for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::DATE] {
+        head.headers.remove(name);
+    }
+    let body = match body {
+        Answered::Whole(bytes) => Body::from(Payload::from(bytes)),
+        Answered::Comes(coming) => {
+            let admission = admission.clone();
+            let over = async move {
+                tokio::select! {
+                    _ = admission.withdrawn() => {}
+                    () = gone => {}
+                }
+            };
+            Body::Stream(Box::pin(coming.take_until(Box::pin(over))))
+        }
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = head.status;
+    *response.headers_mut() = head.headers;
+    response
+}
+
+/// Sessions that others may have taken over, since they took this replica for dead, end
+/// here where that is so.
+pub(super) async fn check(face: &Face, cluster: &Cluster) {
+    let all: Vec<(String, _)> = {
+        let sessions = face.sessions.by_id.read();
+        let all = sessions.iter();
+        all.map(|(id, held)| (id.clone(), held.clone())).collect()
+    };
+    let each = futures_util::stream::iter(all).map(|(id, held)| async move {
+        let is_ours = match &held.on_disk {
+            Some(on_disk) => on_disk.hold.is_ours().await,
+            None => true,
+        };
+        (!is_ours).then_some((id, held))
+    });
+    let mut each = each.buffer_unordered(limits::SESSIONS_CHECKED);
+    let mut ended = 0;
+    while let Some(checked) = each.next().await {
+        if let Some((id, held)) = checked {
+            face.sessions.by_id.write().remove(&id);
+            held.end();
+            ended += 1;
+        }
+    }
+    if ended > 0 {
+        tracing::info!(
+            ended,
+            id = cluster.id(),
+            "sessions that another replica has now ended here"
+        );
+    }
+}

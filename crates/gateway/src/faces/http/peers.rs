@@ -1,0 +1,202 @@
+//! Where other replicas come in: with requests of clients that they have let in, for
+//! sessions that this one has.
+
+use super::{
+    Face, adopt,
+    body::Body,
+    clock::Clock,
+    elsewhere::{self, FORM, FORM_1, PRINCIPAL},
+    handshake_era::{self, Refusal, SESSION},
+    read, reply, request,
+    routes::{Endpoint, Opens, Route},
+};
+use crate::{
+    admission::{Admission, Pass},
+    cluster::Cluster,
+    limits,
+};
+use http::{Method as Verb, Request, Response, StatusCode};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use std::{convert::Infallible, sync::Arc};
+use switchboard_host::Scope;
+use switchboard_tasks as tasks;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::timeout,
+};
+
+/// What runs beside for a replica: others come in, and hear that it is there.
+pub(super) fn upkeep(face: &Arc<Face>) -> Vec<tokio::task::JoinHandle<()>> {
+    let Some(cluster) = face.gateway.cluster().cloned() else {
+        return Vec::new();
+    };
+    // The one of several faces that clients have their sessions at.
+    let Some(listener) = cluster.listener() else {
+        return Vec::new();
+    };
+    let listener = Arc::new(listener);
+    let comes_in = {
+        let (face, cluster) = (face.clone(), cluster.clone());
+        tasks::keep(tasks::Kind::Upkeep, move || {
+            accept(face.clone(), cluster.clone(), listener.clone())
+        })
+    };
+    let is_there = {
+        let (face, cluster) = (face.clone(), cluster.clone());
+        tasks::keep(tasks::Kind::Upkeep, move || {
+            let (face, cluster) = (face.clone(), cluster.clone());
+            async move { cluster.keep(|| face.sessions.by_id.read().len()).await }
+        })
+    };
+    let (face, cluster) = (face.clone(), cluster.clone());
+    let checks = tasks::keep(tasks::Kind::Upkeep, move || {
+        let (face, cluster) = (face.clone(), cluster.clone());
+        async move {
+            let mut lost = 0;
+            loop {
+                tokio::time::sleep(limits::OWNER_LOOK).await;
+                let now = cluster.lost();
+                if std::mem::replace(&mut lost, now) != now {
+                    elsewhere::check(&face, &cluster).await;
+                }
+            }
+        }
+    });
+    vec![comes_in, is_there, checks]
+}
+
+async fn accept(face: Arc<Face>, cluster: Arc<Cluster>, listener: Arc<TcpListener>) {
+    let room = Arc::new(Semaphore::new(limits::LINKS));
+    loop {
+        let Ok(place) = room.clone().acquire_owned().await else {
+            return;
+        };
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(fault) => {
+                tracing::warn!(%fault, "a link from another replica could not be accepted");
+                tokio::time::sleep(limits::ROOM_PAUSE).await;
+                continue;
+            }
+        };
+        let (face, cluster) = (face.clone(), cluster.clone());
+        // Not among those that are waited for: others are answered until the end.
+        tasks::spawn(tasks::Kind::Connection, async move {
+            attend(face, cluster, stream).await;
+            drop(place);
+        });
+    }
+}
+
+async fn attend(face: Arc<Face>, cluster: Arc<Cluster>, stream: TcpStream) {
+    let _ = stream.set_nodelay(true);
+    let from = stream.peer_addr().ok();
+    let shaken = timeout(limits::LINK_CONNECT, cluster.tls().accept(stream)).await;
+    let stream = match shaken {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(fault)) => {
+            let from = from.map(|from| from.to_string());
+            return tracing::warn!(%fault, from, "who came as a replica has no certificate of this cluster: it is refused");
+        }
+        Err(_) => return tracing::debug!("a replica took too long to shake hands"),
+    };
+    let service = service_fn(move |request| {
+        let (face, cluster) = (face.clone(), cluster.clone());
+        let tracker = face.tasks.clone();
+        tracker.track_future(async move {
+            let answered = tasks::caught(tasks::Kind::Http, answer(face, cluster, request)).await;
+            Ok::<_, Infallible>(answered.unwrap_or_else(|_| reply::broke_off(None)))
+        })
+    });
+    let connection = http1::Builder::new()
+        .timer(Clock::default())
+        .header_read_timeout(limits::LINK_IDLE)
+        .max_buf_size(limits::REQUEST_HEAD)
+        .serve_connection(TokioIo::new(stream), service);
+    if let Err(fault) = connection.await {
+        tracing::debug!(%fault, "a link from another replica ended badly");
+    }
+}
+
+/// Answers a request that another replica hands on.
+async fn answer(
+    face: Arc<Face>,
+    cluster: Arc<Cluster>,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let Some((scope, admission)) = admitted(&face, &request) else {
+        return reply::status(StatusCode::BAD_REQUEST);
+    };
+    if let Some(refused) = missing(&face, &cluster, &scope, &admission, &request).await {
+        return refused;
+    }
+    if request.method() == Verb::POST {
+        return match read::post(face, scope, admission, request).await {
+            Ok((post, said)) => match request::answer(post, said).await {
+                Ok(answer) => answer,
+                Err(refusal) => *refusal,
+            },
+            Err(refusal) => *refusal,
+        };
+    }
+    match *request.method() == Verb::DELETE {
+        true => handshake_era::delete(&face, &scope, &admission, &request).await,
+        false => handshake_era::get(&face, &scope, admission, &request).await,
+    }
+}
+
+/// On whose behalf it is, and where it leads.
+fn admitted(face: &Face, request: &Request<Incoming>) -> Option<(Scope, Admission)> {
+    let headers = request.headers();
+    if headers.get(&FORM) != Some(&FORM_1) || !headers.contains_key(&SESSION) {
+        return None;
+    }
+    let path = request.uri().path();
+    let route = Route::of(face, path);
+    if !matches!(route.opens, Opens::Clients(Endpoint::Mcp)) || !route.has(request.method()) {
+        return None;
+    }
+    let scope = route.scope(face, path)?;
+    let principal: Arc<str> = text(headers.get(&PRINCIPAL)?.to_str().ok()?)?.into();
+    let several = face.has_several_principals();
+    let share = face.gateway.host().budget().share_of(&principal, several);
+    let pass = Pass::by_a_replica(principal, face.shutdown.clone());
+    Some((scope, pass.admit(share, None)))
+}
+
+/// Hexadecimal digits as text.
+fn text(digits: &str) -> Option<String> {
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    let digit = |byte: u8| u8::try_from(char::from(byte).to_digit(16)?).ok();
+    let bytes = pairs
+        .iter()
+        .map(|[high, low]| Some((digit(*high)? << 4) | digit(*low)?));
+    let bytes: Option<Vec<u8>> = bytes.collect();
+    String::from_utf8(bytes.filter(|_| rest.is_empty())?).ok()
+}
+
+/// Why the session is not given, if it is not here: whoever asks then looks for itself.
+async fn missing(
+    face: &Face,
+    cluster: &Cluster,
+    scope: &Scope,
+    admission: &Admission,
+    request: &Request<Incoming>,
+) -> Option<Response<Body>> {
+    let elsewhere = || Some(reply::status(StatusCode::MISDIRECTED_REQUEST));
+    if cluster.is_draining() {
+        return elsewhere();
+    }
+    let id = request.headers().get(&SESSION)?.to_str().ok()?;
+    if face.sessions.has(id) {
+        return None;
+    }
+    match adopt::adopt(face, scope, admission, id).await {
+        Ok(_) => None,
+        Err(Refusal::Elsewhere(_)) => elsewhere(),
+        Err(Refusal::Unknown) if !cluster.is_reached() => Some(reply::not_now(None)),
+        Err(refusal) => Some(refusal.response(None)),
+    }
+}

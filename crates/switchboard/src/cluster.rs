@@ -1,0 +1,148 @@
+//! A gateway that is one of several: what it shares with the others, and how they reach
+//! each other. See `gateway/src/cluster/` for what they do.
+
+pub mod authority;
+mod nats_config;
+
+pub use nats_config::nats_config;
+pub use switchboard_gateway::{ClusterKeys, Node};
+pub use switchboard_ledger::Store;
+
+use crate::{VERSION, listen::Joined};
+use std::{
+    fs,
+    io::{self, Read},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use switchboard_gateway::{BadKeys, Cluster, ClusterParts, Keeping, faces::http, limits};
+use switchboard_ledger::{Joining, LedgerError, Nats};
+use switchboard_transport::dial::LinkTls;
+
+/// How a gateway becomes one of several.
+#[derive(Clone, Debug)]
+pub struct Join {
+    /// What they share.
+    pub store: Store,
+    /// The file with the cluster's key.
+    pub key: PathBuf,
+    /// The file with our certificate, that of the authority, and our private key.
+    pub certificate: PathBuf,
+    /// Where the others come in.
+    pub listen: SocketAddr,
+    /// Where they find that, if it is elsewhere for them.
+    pub advertise: Option<String>,
+    /// What the ids of its sessions begin with.
+    pub name: Option<String>,
+    /// Whether to begin alone where the store cannot be reached, and join later.
+    pub optional: bool,
+}
+
+/// Why a gateway is not one of several.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// The store says no, or nothing.
+    #[error("the cluster's store cannot be used: {0}")]
+    Store(LedgerError),
+    /// A file that cannot be read.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file without keys.
+    #[error("{}: {error}", path.display())]
+    Keys {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: BadKeys,
+    },
+    /// Others would not find us.
+    #[error("{0} is every address of this machine, and none that other replicas could use")]
+    Nowhere(SocketAddr),
+    /// The certificate cannot be used.
+    #[error("{0}")]
+    Certificate(io::Error),
+    /// The system says no.
+    #[error("cannot listen on {address}: {error}")]
+    Bind {
+        /// The address that was tried.
+        address: SocketAddr,
+        /// What it said.
+        error: io::Error,
+    },
+}
+
+/// Reads the keys of a cluster.
+pub fn keys(path: &Path) -> Result<ClusterKeys, ClusterError> {
+    let mut text = String::new();
+    let opened = fs::File::open(path);
+    let read = opened.and_then(|file| file.take(limits::CLUSTER_KEYS).read_to_string(&mut text));
+    let path = || path.to_path_buf();
+    read.map_err(|error| ClusterError::File {
+        path: path(),
+        error,
+    })?;
+    ClusterKeys::read(&text).map_err(|error| ClusterError::Keys {
+        path: path(),
+        error,
+    })
+}
+
+impl Join {
+    /// The files that hold secrets: the file tools leave them alone.
+    pub fn secrets(&self) -> Vec<PathBuf> {
+        let own = [self.key.clone(), self.certificate.clone()];
+        own.into_iter()
+            .chain(self.store.credentials.clone())
+            .collect()
+    }
+
+    /// Joins. Other replicas hear of it when it is served.
+    pub async fn join(&self) -> Result<Joined, ClusterError> {
+        let keys = keys(&self.key)?;
+        let tls = LinkTls::open(&self.certificate).map_err(ClusterError::Certificate)?;
+        let address = self.listen;
+        if address.ip().is_unspecified() && self.advertise.is_none() {
+            return Err(ClusterError::Nowhere(address));
+        }
+        let bound = |error| ClusterError::Bind { address, error };
+        let listener = http::listen(address).map_err(bound)?;
+        let joining = match self.optional {
+            true => Joining::Later,
+            false => Joining::Now,
+        };
+        let ledger = Nats::join(&self.store, joining).await;
+        let ledger = Arc::new(ledger.map_err(ClusterError::Store)?);
+        if !ledger.is_connected() {
+            tracing::warn!(
+                "the cluster's store cannot be reached: this gateway is alone until it can"
+            );
+        }
+        let parts = ClusterParts {
+            ledger: ledger.clone(),
+            keys,
+            tls,
+            listener,
+            advertised: self.advertise.clone(),
+            name: self.name.clone(),
+            version: VERSION.to_owned(),
+        };
+        let cluster = Cluster::new(parts).map_err(bound)?;
+        let keeping = Keeping::new(ledger, cluster.lives());
+        Ok(Joined { cluster, keeping })
+    }
+}
+
+/// The replicas that there are, by their ids.
+pub async fn status(store: &Store, key: &Path) -> Result<Vec<(String, Node)>, ClusterError> {
+    let keys = keys(key)?;
+    let ledger = Nats::join(store, Joining::Now).await;
+    let ledger = Arc::new(ledger.map_err(ClusterError::Store)?);
+    let looked = Cluster::look(ledger, keys).await;
+    looked.map_err(ClusterError::Store)
+}

@@ -1,0 +1,110 @@
+//! The authority of a cluster: it signs the certificates by which replicas know each other,
+//! and nothing else.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
+};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+use switchboard_gateway::ClusterKeys;
+use switchboard_local::private;
+use switchboard_transport::dial::LINK_NAME;
+
+/// The cluster's key.
+pub const KEY: &str = "cluster.key";
+/// The authority's certificate.
+pub const AUTHORITY: &str = "ca.pem";
+/// The authority's private key, which no replica needs.
+pub const AUTHORITY_KEY: &str = "ca.key";
+
+/// Why there is no certificate.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthorityError {
+    /// A file.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A name that is none.
+    #[error("{0:?} is no name for a file: letters, digits, - and _")]
+    Name(String),
+    /// Something cannot be signed.
+    #[error("the certificate cannot be made: {0}")]
+    Signed(#[from] rcgen::Error),
+}
+
+/// Makes what is missing in a folder: the cluster's key, an authority, and a certificate
+/// for a replica of this name. What is there stays as it is. Which files are new.
+pub fn make(folder: &Path, name: &str) -> Result<Vec<PathBuf>, AuthorityError> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if name.is_empty() || name == "ca" || !name.chars().all(is_word) {
+        return Err(AuthorityError::Name(name.to_owned()));
+    }
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |error| AuthorityError::File { path, error }
+    };
+    private::folder(folder).map_err(failed(folder))?;
+    let mut made = Vec::new();
+    let mut write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        private::write_new(&path, text.as_bytes()).map_err(failed(&path))?;
+        made.push(path);
+        Ok::<(), AuthorityError>(())
+    };
+    if !folder.join(KEY).exists() {
+        let key = ClusterKeys::make().map_err(failed(folder))?;
+        write(KEY, &key)?;
+    }
+    if !folder.join(AUTHORITY_KEY).exists() {
+        let (certificate, key) = authority()?;
+        write(AUTHORITY_KEY, &key)?;
+        write(AUTHORITY, &certificate)?;
+    }
+    let replica = format!("{name}.pem");
+    if !folder.join(&replica).exists() {
+        let read = |name: &str| {
+            let path = folder.join(name);
+            fs::read_to_string(&path).map_err(failed(&path))
+        };
+        let text = signed(&read(AUTHORITY)?, &read(AUTHORITY_KEY)?, name)?;
+        write(&replica, &text)?;
+    }
+    Ok(made)
+}
+
+/// What the authority is, whenever it signs something.
+fn itself() -> Result<CertificateParams, rcgen::Error> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    let name = "Switchboard cluster";
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    Ok(params)
+}
+
+fn authority() -> Result<(String, String), rcgen::Error> {
+    let authority = CertifiedIssuer::self_signed(itself()?, KeyPair::generate()?)?;
+    Ok((authority.pem(), authority.key().serialize_pem()))
+}
+
+/// A replica's certificate with that of the authority behind it, and its private key.
+fn signed(authority: &str, key: &str, name: &str) -> Result<String, rcgen::Error> {
+    let issuer = Issuer::new(itself()?, KeyPair::from_pem(key)?);
+    let own = KeyPair::generate()?;
+    let mut params = CertificateParams::new(vec![LINK_NAME.to_owned()])?;
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.extended_key_usages = vec![
+        ExtendedKeyUsagePurpose::ServerAuth,
+        ExtendedKeyUsagePurpose::ClientAuth,
+    ];
+    let certificate = params.signed_by(&own, &issuer)?;
+    let own = own.serialize_pem();
+    Ok(format!("{}{authority}{own}", certificate.pem()))
+}
