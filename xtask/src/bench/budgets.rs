@@ -24,7 +24,7 @@ struct Budgeted {
     by_http: bool,
     path: &'static str,
     asks: &'static [&'static str],
-    calls: (u64, u64),
+    calls: u64,
 }
 
 const ALL: [Budgeted; 4] = [
@@ -33,28 +33,28 @@ const ALL: [Budgeted; 4] = [
         by_http: false,
         path: "/mcp/echo",
         asks: &[],
-        calls: (100, 900),
+        calls: 400,
     },
     Budgeted {
         name: "200 bytes, a server on HTTP",
         by_http: true,
         path: "/mcp/echo",
         asks: &[],
-        calls: (100, 900),
+        calls: 400,
     },
     Budgeted {
         name: "1 MiB, a server on stdio",
         by_http: false,
         path: "/mcp/echo",
         asks: &["--bytes", "1048576"],
-        calls: (2, 8),
+        calls: 10,
     },
     Budgeted {
         name: "a page of tools of all servers",
         by_http: false,
         path: "/mcp",
         asks: &["--list"],
-        calls: (100, 900),
+        calls: 400,
     },
 ];
 
@@ -115,10 +115,11 @@ impl Budgeted {
             Some(running) => json!({"type": "http", "url": running.url}),
             None => stdio(server),
         };
+        let entries = json!({"echo": entry});
         let parts = Parts {
             program: gateway,
             load,
-            entry,
+            entries,
             path: self.path,
             asks: self.asks.to_vec(),
             calls: self.calls,

@@ -20,6 +20,8 @@ mod report;
 pub mod screen;
 pub mod start;
 pub mod subjects;
+mod wide;
+mod window;
 
 use crate::cargo::cargo;
 use crate::{paths, setup};
