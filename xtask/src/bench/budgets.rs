@@ -6,7 +6,9 @@
 
 use super::instructions::{Parts, stdio};
 use super::subjects::upstream;
-use crate::paths;
+use crate::cargo::cargo;
+use crate::steps::status;
+use crate::{paths, setup};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 use std::{fmt::Write as _, path::Path, process::Command};
@@ -57,6 +59,27 @@ const ALL: [Budgeted; 4] = [
         calls: 400,
     },
 ];
+
+/// Whether instructions can be counted here.
+pub fn can_count() -> bool {
+    let version = Command::new("valgrind").arg("--version").output();
+    version.is_ok_and(|output| output.status.success())
+}
+
+/// Holds the calls to their budgets, with the programs as the tests build them: where the
+/// tests ran there is nothing left to build. `install` gets valgrind where it is absent.
+pub fn hold(install: bool) -> Result<()> {
+    if install && !can_count() {
+        setup::apt_install(&paths::scratch("budgets-setup")?, "valgrind")?;
+    }
+    ensure!(can_count(), "{NO_VALGRIND}");
+    status(cargo(["test", "--workspace", "--no-run"]))?;
+    run(None, false)
+}
+
+/// What is said where nothing can be counted.
+pub const NO_VALGRIND: &str =
+    "valgrind is not installed: install the package `valgrind` and run again";
 
 /// Counts each, and compares or writes.
 pub fn run(built: Option<&str>, write: bool) -> Result<()> {

@@ -5,6 +5,7 @@
 //! compared to the percent. What the calls have not caused (start, handshake, end) is
 //! not counted: see `window.rs`.
 
+use super::budgets;
 use super::callgrind::Counted;
 use super::subjects::gateway_command;
 use super::window::{Load, Window};
@@ -68,13 +69,9 @@ const WATCHING: [(&str, &[&str]); 3] = [
 
 /// Measures, and prints a line for each program, era and transport.
 pub fn run(options: &Options) -> Result<()> {
-    let valgrind = Command::new("valgrind").arg("--version").output();
-    ensure!(
-        valgrind.is_ok_and(|output| output.status.success()),
-        "valgrind is not installed: install the package `valgrind` and run again"
-    );
+    ensure!(budgets::can_count(), "{}", budgets::NO_VALGRIND);
     if options.budgets {
-        return super::budgets::run(options.built.as_deref(), options.write);
+        return budgets::run(options.built.as_deref(), options.write);
     }
     if options.wide {
         return super::wide::run(options.built.as_deref(), &options.servers);

@@ -7,7 +7,7 @@
 //! again: what disturbs the machine disturbs them alike. The figures are
 //! medians over the rounds.
 
-mod budgets;
+pub mod budgets;
 mod callgrind;
 mod console;
 pub mod instructions;
