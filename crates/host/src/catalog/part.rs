@@ -101,7 +101,7 @@ impl Part {
         let start = self.by_outward.partition_point(|at| order(at).is_lt());
         let same = self.by_outward[start..]
             .iter()
-            .take_while(move |at| order(at).is_eq());
+            .take_while(move |at: &&u32| order(at).is_eq());
         same.map(|at| &self.items[*at as usize])
     }
 

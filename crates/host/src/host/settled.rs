@@ -63,7 +63,10 @@ impl For {
             client: known.then_some(client.id),
             is_addressable: client.addressable,
             revision: client.revision,
-            lists: fetch.lists.iter().fold(0, |bits, list| bits | 1 << *list as u8),
+            lists: fetch
+                .lists
+                .iter()
+                .fold(0, |bits, list| bits | (1 << (*list as u8))),
             fresh: fetch.fresh,
         })
     }
