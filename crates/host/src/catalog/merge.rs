@@ -291,7 +291,7 @@ impl Merged {
 
     /// The item of this outward name, under either spelling of `-` and `_` where only one fits.
     pub fn find(&self, name: &str) -> Option<&MergedItem> {
-        let (mut only, mut several) = (None, false);
+        let (mut only, mut several): (Option<&MergedItem>, bool) = (None, false);
         let places = self.names.places(name);
         let parts = places.filter_map(|place| self.parts.get(place as usize));
         // A server that has several is looked at as often, and finds the same.

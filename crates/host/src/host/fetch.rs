@@ -14,7 +14,10 @@ use crate::{
     permission::Guard,
     upstream::{Server, are_silent},
 };
-use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::{
+    future::FutureExt,
+    stream::{FuturesUnordered, StreamExt},
+};
 use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 use switchboard_tasks as tasks;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -70,9 +73,9 @@ impl Fetch<'_> {
         let rest = whom.as_ref().and_then(|whom| host.settled.rest(whom, seen));
         match rest {
             Some(rest) if rest.is_empty() => Vec::new(),
-            Some(rest) => Box::pin(self.some(&host.guard, &rest)).await.0,
+            Some(rest) => self.some(&host.guard, &rest).boxed().await.0,
             None => {
-                let (late, found) = Box::pin(self.some(&host.guard, &servers)).await;
+                let (late, found) = self.some(&host.guard, &servers).boxed().await;
                 if let Some(whom) = whom {
                     host.settled.note(whom, seen, found);
                 }

@@ -149,13 +149,12 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Poll::Ready(Err(fault)) => return self.poll_last_words(context, fault),
                 Poll::Pending => {
                     // It may have said no already, and wait for us to read that.
-                    ready!(self.poll_read(context))?;
-                    match self.take_head()? {
-                        Some(head) if !head.status.is_informational() => {
+                    while let Some(head) = self.take_head()? {
+                        if !head.status.is_informational() {
                             return Poll::Ready(Ok(Some(head)));
                         }
-                        _ => {}
                     }
+                    ready!(self.poll_read(context))?;
                 }
             }
         }
@@ -167,13 +166,12 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
         context: &mut Context<'_>,
         fault: io::Error,
     ) -> Poll<Result<Option<Head>, Fault>> {
-        while let Poll::Ready(Ok(())) = self.poll_read(context) {
-            match self.take_head() {
-                Ok(Some(head)) if !head.status.is_informational() => {
-                    return Poll::Ready(Ok(Some(head)));
-                }
-                Ok(_) => {}
-                Err(_) => break,
+        while let Ok(head) = self.take_head() {
+            match head {
+                Some(head) if head.status.is_informational() => {}
+                Some(head) => return Poll::Ready(Ok(Some(head))),
+                None if matches!(self.poll_read(context), Poll::Ready(Ok(()))) => {}
+                None => break,
             }
         }
         Poll::Ready(Err(fault.into()))
@@ -265,10 +263,10 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
         piece
     }
 
-    /// Adds what there is of the body to `body`, waiting once at most; a body whose length
-    /// was said is read straight into it. Whether there may be more.
+    /// Adds what there is of the body to `body`, waiting only where there is nothing; a
+    /// body whose length was said is read straight into it. Whether there may be more.
     pub(super) async fn collect_into(&mut self, body: &mut Vec<u8>) -> Result<bool, Fault> {
-        let mut waited = false;
+        let mut took = false;
         loop {
             match self.framing.next(&mut self.came)? {
                 Next::End => return Ok(false),
@@ -276,10 +274,10 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     body.extend_from_slice(&self.came[..length]);
                     self.came.advance(length);
                     self.framing.took(length);
+                    took = true;
                 }
-                Next::More if waited => return Ok(true),
+                Next::More if took => return Ok(true),
                 Next::More => {
-                    waited = true;
                     let Framing::Length(left) = self.framing else {
                         if !self.more().await? {
                             return Ok(false);
@@ -294,6 +292,7 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
                         return Err(Fault::Short);
                     }
                     self.framing.took(read);
+                    took = true;
                 }
             }
         }
