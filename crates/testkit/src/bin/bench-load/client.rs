@@ -11,7 +11,7 @@ use tokio::time::timeout;
 /// No call may take longer.
 const CALL_LIMIT: Duration = Duration::from_secs(30);
 
-/// Nor may it take longer until all tools are there.
+/// Nor may it take longer until all tools are there, also of many servers under valgrind.
 const TOOLS_LIMIT: Duration = Duration::from_secs(300);
 
 /// What all clients call, and how.
@@ -197,7 +197,7 @@ impl Client {
                 params["cursor"] = cursor;
             }
             let ask = json!({"jsonrpc": "2.0", "id": 0, "method": target.method(), "params": params});
-            let asked = timeout(CALL_LIMIT, self.post(target, &ask)).await;
+            let asked = timeout(TOOLS_LIMIT, self.post(target, &ask)).await;
             let head = asked.context("a page takes too long")??;
             ensure!(head.status == 200, "a page was answered {}", head.status);
             let body = answer_in(&head, &self.connection.body)?;
