@@ -127,10 +127,7 @@ async fn five_thousand_tools() {
     let merged = host.merged(&client, List::Tools).await;
     let bytes: usize = merged.iter().map(|item| item.text().len()).sum();
     let listing = started.elapsed();
-    let names: HashSet<&str> = merged
-        .iter()
-        .map(|item| item.outward.as_str())
-        .collect();
+    let names: HashSet<&str> = merged.iter().map(|item| item.outward.as_str()).collect();
     assert_eq!(names.len(), SERVERS * TOOLS, "names are injective");
     for item in merged.iter() {
         let found = merged.find(&item.outward).expect("it is found by its name");

@@ -58,7 +58,12 @@ pub(crate) async fn page(
         }
     } else {
         let (items, after) = merged.page(cursor.as_ref(), limits::MERGED_PAGE);
-        out.reserve(items.iter().map(|item| item.item.raw.len() + NAMED_BYTES).sum());
+        out.reserve(
+            items
+                .iter()
+                .map(|item| item.item.raw.len() + NAMED_BYTES)
+                .sum(),
+        );
         for item in items {
             push_item(&mut out, item);
         }

@@ -89,7 +89,8 @@ impl Merging<'_> {
     pub(crate) fn merged(mut self, items: impl Fn(&Arc<Server>) -> Vec<Item>) -> Merged {
         self.servers
             .sort_by(|(a, _), (b, _)| a.name().cmp(b.name()));
-        let by_server = matches!(self.list, List::Tools | List::Prompts) && self.namer.names_servers();
+        let by_server =
+            matches!(self.list, List::Tools | List::Prompts) && self.namer.names_servers();
         let merged = match by_server {
             true => self.by_server(&items),
             false => None,
@@ -109,8 +110,7 @@ impl Merging<'_> {
             .iter()
             .enumerate()
             .map(|(at, (server, made))| {
-                let same =
-                    |old: &&Arc<Part>| old.made == *made && Arc::ptr_eq(&old.server, server);
+                let same = |old: &&Arc<Part>| old.made == *made && Arc::ptr_eq(&old.server, server);
                 old(at).filter(same).cloned().unwrap_or_else(|| {
                     let items = ordered(items(server));
                     let pairs: Vec<(&str, &str)> = items
@@ -184,8 +184,7 @@ impl Merging<'_> {
         let is_as_before = |at: usize, part: &Arc<Part>| {
             self.before.is_some_and(|before| {
                 let old = before.parts.get(at);
-                Arc::ptr_eq(&before.pages, &pages)
-                    && old.is_some_and(|old| Arc::ptr_eq(old, part))
+                Arc::ptr_eq(&before.pages, &pages) && old.is_some_and(|old| Arc::ptr_eq(old, part))
             })
         };
         let routes = UriRoutes::of_pages(pages.clone());
@@ -286,7 +285,9 @@ impl Merged {
 
     /// Whether what its servers list is in the state that it was made of.
     pub(crate) fn is_of(&self, made: impl Fn(&Arc<Server>) -> Made) -> bool {
-        self.parts.iter().all(|part| part.made == made(&part.server))
+        self.parts
+            .iter()
+            .all(|part| part.made == made(&part.server))
     }
 
     /// The item of this outward name, under either spelling of `-` and `_` where only one fits.
@@ -339,7 +340,11 @@ impl Merged {
         let start = cursor.map_or(0, |(server, key)| self.after(server, key));
         let end = (start + size).min(self.count);
         let first = self.starts.partition_point(|first| *first <= start);
-        let parts = self.parts.iter().zip(&self.starts).skip(first.saturating_sub(1));
+        let parts = self
+            .parts
+            .iter()
+            .zip(&self.starts)
+            .skip(first.saturating_sub(1));
         let items = parts.flat_map(|(part, first)| {
             let from = start.saturating_sub(*first).min(part.items.len());
             &part.items[from..]

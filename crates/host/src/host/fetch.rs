@@ -85,11 +85,7 @@ impl Fetch<'_> {
     }
 
     /// The same for some of the servers, and which of them were in order.
-    pub(super) async fn some(
-        &self,
-        guard: &Guard,
-        servers: &[Arc<Server>],
-    ) -> (Vec<Late>, Found) {
+    pub(super) async fn some(&self, guard: &Guard, servers: &[Arc<Server>]) -> (Vec<Late>, Found) {
         let reached = servers
             .iter()
             .filter(|server| guard.reaches(self.client, server));

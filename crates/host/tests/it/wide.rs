@@ -57,11 +57,16 @@ impl Changing {
                     }),
                     _ => {
                         let tools = self.tools.lock().clone();
-                        let tools = tools.iter().map(|name| json!({"name": name, "inputSchema": {}}));
+                        let tools = tools
+                            .iter()
+                            .map(|name| json!({"name": name, "inputSchema": {}}));
                         json!({ "tools": tools.collect::<Vec<Value>>() })
                     }
                 };
-                say(&sender, &json!({"jsonrpc": "2.0", "id": id, "result": result}));
+                say(
+                    &sender,
+                    &json!({"jsonrpc": "2.0", "id": id, "result": result}),
+                );
             }
         });
     }
@@ -102,7 +107,11 @@ fn many() -> (Vec<Changing>, Arc<Host>) {
 }
 
 /// Lists until it is so.
-async fn until(host: &Host, client: &Arc<Client>, is_so: impl Fn(&[String]) -> bool) -> Vec<String> {
+async fn until(
+    host: &Host,
+    client: &Arc<Client>,
+    is_so: impl Fn(&[String]) -> bool,
+) -> Vec<String> {
     let waiting = async {
         loop {
             let now = names(&*host.merged(client, List::Tools).await);
@@ -130,7 +139,10 @@ async fn a_change_is_listed_and_the_rest_stays_where_it_was() {
     assert!(Arc::ptr_eq(&before, &again), "nothing has changed");
 
     let (page, cursor) = before.page(None, 21);
-    assert_eq!(page.last().map(|item| item.outward.as_str()), Some("s10__a"));
+    assert_eq!(
+        page.last().map(|item| item.outward.as_str()),
+        Some("s10__a")
+    );
     servers[10].now_has(&["b", "c"]);
     let changed = until(&host, &client, |all| all.contains(&"s10__c".to_owned())).await;
     let mut expected = all.clone();
@@ -171,7 +183,10 @@ async fn a_server_that_was_made_anew_is_met_again() {
     // Nobody is told: only that the connection is another says that its list may be.
     *servers[3].tools.lock() = vec!["z".to_owned()];
     let made = servers[3].senders.lock().len();
-    host.server("s03").expect("it is configured").reconnect().await;
+    host.server("s03")
+        .expect("it is configured")
+        .reconnect()
+        .await;
     let now = until(&host, &client, |all| all.contains(&"s03__z".to_owned())).await;
     assert_eq!(now.len(), 2 * SERVERS - 1);
     assert!(servers[3].senders.lock().len() > made);

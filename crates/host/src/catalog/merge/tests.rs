@@ -77,7 +77,11 @@ fn shown(merged: &Merged) -> Vec<(String, String)> {
     let each = merged.iter().map(|item| {
         let mut text = String::new();
         item.write_to(&mut text);
-        assert_eq!(text.as_bytes(), &item.text()[..], "both ways to say it agree");
+        assert_eq!(
+            text.as_bytes(),
+            &item.text()[..],
+            "both ways to say it agree"
+        );
         (item.outward.clone(), text)
     });
     each.collect()
@@ -122,7 +126,11 @@ fn what_changed_is_asked_for_and_the_rest_is_as_if_all_had_been() {
                 assert!(std::ptr::eq(found, item), "{}", item.outward);
                 let own = merged.own(item.server.name(), &item.item.key);
                 assert!(own.is_some_and(|own| std::ptr::eq(own, item)));
-                assert!(merged.get(at).is_some_and(|there| std::ptr::eq(there, item)));
+                assert!(
+                    merged
+                        .get(at)
+                        .is_some_and(|there| std::ptr::eq(there, item))
+                );
             }
             assert!(merged.get(merged.len()).is_none());
         }
@@ -144,7 +152,10 @@ fn nothing_that_is_the_same_is_asked_for() {
 
 #[test]
 fn either_spelling_is_found_where_only_one_fits() {
-    let shop = Shop::new(Style::Short, &[("a-b", &["x-y"]), ("a_b", &["x-y", "only-one"])]);
+    let shop = Shop::new(
+        Style::Short,
+        &[("a-b", &["x-y"]), ("a_b", &["x-y", "only-one"])],
+    );
     let merged = shop.merged(None);
     let found = |name: &str| merged.find(name).map(|item| item.outward.as_str());
     assert_eq!(found("a-b__x-y"), Some("a-b__x-y"));
@@ -203,7 +214,11 @@ fn a_page_that_two_name_says_whose_it_is_as_long_as_they_do() {
     assert!(shown(&alone)[0].1.contains("\"ui://one\""));
     shop.lists("b", vec![app("x", "ui://one")]);
     let both = shop.merged(Some(&alone));
-    assert!(shown(&both).iter().all(|(_, text)| !text.contains("\"ui://one\"")));
+    assert!(
+        shown(&both)
+            .iter()
+            .all(|(_, text)| !text.contains("\"ui://one\""))
+    );
     shop.lists("b", tools(&["x"]));
     let again = shop.merged(Some(&both));
     assert_eq!(shown(&again)[0], shown(&alone)[0]);

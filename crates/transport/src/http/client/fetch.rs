@@ -21,12 +21,7 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn request(
-        &self,
-        shared: &Shared,
-        path: &Uri,
-        credentials: Option<&HeaderMap>,
-    ) -> Request<'_> {
+    fn request(&self, shared: &Shared, path: &Uri, credentials: Option<&HeaderMap>) -> Request<'_> {
         let forward = shared.pool.forward();
         let target = match forward {
             Some(_) => whole(shared, path).unwrap_or_else(|_| path.clone()),

@@ -105,7 +105,10 @@ fn framing(
     let length = length(headers)?;
     let mut transfer = headers.get_all(header::TRANSFER_ENCODING).iter();
     if let Some(coding) = transfer.next() {
-        let is_chunked = coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+        let is_chunked = coding
+            .as_bytes()
+            .trim_ascii()
+            .eq_ignore_ascii_case(b"chunked");
         if !is_newer || !is_chunked || transfer.next().is_some() {
             return Err(HeadError::Transfer);
         }

@@ -53,14 +53,49 @@ async fn say(mut stream: DuplexStream, answer: &[u8], each: usize) {
 #[tokio::test]
 async fn answers_end_where_they_say_they_do() {
     let cases: [(&str, u16, &str, bool); 12] = [
-        ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", 200, "abc", true),
-        ("HTTP/1.1 200 OK\r\ncontent-length: 3, 3\r\n\r\nabc", 200, "abc", true),
-        ("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", 202, "", true),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+            200,
+            "abc",
+            true,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 3, 3\r\n\r\nabc",
+            200,
+            "abc",
+            true,
+        ),
+        (
+            "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+            202,
+            "",
+            true,
+        ),
         ("HTTP/1.1 204 No Content\r\n\r\n", 204, "", true),
-        ("HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 1\r\n\r\na", 200, "a", false),
-        ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", 200, "a", false),
-        ("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na", 200, "a", true),
-        ("HTTP/1.1 200 OK\r\n\r\nuntil it ends", 200, "until it ends", false),
+        (
+            "HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 1\r\n\r\na",
+            200,
+            "a",
+            false,
+        ),
+        (
+            "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na",
+            200,
+            "a",
+            false,
+        ),
+        (
+            "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na",
+            200,
+            "a",
+            true,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\n\r\nuntil it ends",
+            200,
+            "until it ends",
+            false,
+        ),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA;x=\"y\"\r\n0123456789\r\n0\r\n\r\n",
             200,
@@ -103,9 +138,13 @@ async fn answers_end_where_they_say_they_do() {
 #[tokio::test]
 async fn what_could_be_read_in_two_ways_is_no_answer() {
     let large = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "a".repeat(PIPE / 4));
-    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(limits::HTTP_HEADERS + 1));
+    let many = format!(
+        "HTTP/1.1 200 OK\r\n{}\r\n",
+        "x: y\r\n".repeat(limits::HTTP_HEADERS + 1)
+    );
     let chatty = "HTTP/1.1 100 Continue\r\n\r\n".repeat(limits::HTTP_INFORMATIONAL + 1);
-    let chunked = |body: &str| format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{body}");
+    let chunked =
+        |body: &str| format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{body}");
     let endless = chunked(&"1".repeat(limits::HTTP_LINE + 10));
     let cases = [
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd".to_owned(),
@@ -150,19 +189,32 @@ async fn what_nobody_asked_for_ends_a_connection() {
     let mut line = Connection::new(near);
     let (headers, nothing) = (HeaderMap::new(), Payload::default());
     assert!(line.is_ready());
-    far.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na").await.expect("said");
-    line.ask(&request(&headers, &nothing)).await.expect("an answer");
+    far.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na")
+        .await
+        .expect("said");
+    line.ask(&request(&headers, &nothing))
+        .await
+        .expect("an answer");
     assert!(!line.is_ready(), "its body was not read");
-    assert_eq!(line.chunk().await.expect("a piece").as_deref(), Some(&b"a"[..]));
+    assert_eq!(
+        line.chunk().await.expect("a piece").as_deref(),
+        Some(&b"a"[..])
+    );
     assert_eq!(line.chunk().await.expect("the end"), None);
     assert!(line.is_complete() && line.is_ready());
-    far.write_all(b"HTTP/1.1 408 Late\r\n\r\n").await.expect("said");
+    far.write_all(b"HTTP/1.1 408 Late\r\n\r\n")
+        .await
+        .expect("said");
     assert!(!line.is_ready());
 
     let (near, mut far) = duplex(PIPE);
     let mut line = Connection::new(near);
-    far.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab").await.expect("said");
-    line.ask(&request(&headers, &nothing)).await.expect("an answer");
+    far.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab")
+        .await
+        .expect("said");
+    line.ask(&request(&headers, &nothing))
+        .await
+        .expect("an answer");
     while line.chunk().await.expect("a piece").is_some() {}
     assert!(!line.is_complete(), "more came than was said");
 
@@ -191,7 +243,9 @@ async fn a_request_is_written_as_it_was_meant() {
             while !all.ends_with(b"]") {
                 assert!(far.read_buf(&mut all).await.expect("more") > 0);
             }
-            far.write_all(b"HTTP/1.1 204 No\r\n\r\n").await.expect("said");
+            far.write_all(b"HTTP/1.1 204 No\r\n\r\n")
+                .await
+                .expect("said");
             (all, far)
         });
         let mut line = Connection::new(near);
@@ -202,7 +256,11 @@ async fn a_request_is_written_as_it_was_meant() {
             "POST /mcp?a=b HTTP/1.1\r\nhost: example\r\naccept: b\r\ncontent-length: {size}\r\n\r\n[{}]",
             "x".repeat(size - 2)
         );
-        assert!(all == expected.as_bytes(), "{}", String::from_utf8_lossy(&all[..100]));
+        assert!(
+            all == expected.as_bytes(),
+            "{}",
+            String::from_utf8_lossy(&all[..100])
+        );
     }
 }
 
@@ -214,14 +272,21 @@ async fn an_answer_may_come_before_all_of_the_request_was_read() {
     let peer = tokio::spawn(async move {
         let mut some = [0; 500];
         far.read_exact(&mut some).await.expect("some of it");
-        let said = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 413 Too Large\r\nContent-Length: 1\r\n\r\na";
+        let said =
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 413 Too Large\r\nContent-Length: 1\r\n\r\na";
         far.write_all(said).await.expect("said");
         far
     });
     let mut line = Connection::new(near);
-    let (status, _) = line.ask(&request(&headers, &body)).await.expect("an answer");
+    let (status, _) = line
+        .ask(&request(&headers, &body))
+        .await
+        .expect("an answer");
     assert_eq!(status, 413);
-    assert_eq!(line.chunk().await.expect("its body").as_deref(), Some(&b"a"[..]));
+    assert_eq!(
+        line.chunk().await.expect("its body").as_deref(),
+        Some(&b"a"[..])
+    );
     assert_eq!(line.chunk().await.expect("its end"), None);
     assert!(!line.is_complete(), "the rest of the request never left");
     drop(peer);
