@@ -1,6 +1,7 @@
 //! `cargo xtask ci`: what a change is held to besides working: format, invariants,
-//! lints, builds with parts left out, dependencies. The tests are `cargo xtask test`.
+//! lints, builds with parts left out, what calls may cost, dependencies. The tests are `cargo xtask test`.
 
+use crate::bench::budgets;
 use crate::cargo::{cargo, has};
 use crate::deny;
 use crate::features;
@@ -14,6 +15,9 @@ pub struct Options {
     /// Run the remaining steps after one has failed
     #[arg(long)]
     keep_going: bool,
+    /// Fail where what calls cost cannot be counted, after trying to install valgrind
+    #[arg(long)]
+    must_count: bool,
 }
 
 /// Runs the checks, the cheapest first.
@@ -28,6 +32,14 @@ pub fn run(options: &Options) -> Result<()> {
         Step::new("features", || features::run(&features::Options::default())),
     ];
     let mut left_out = Vec::new();
+    if options.must_count || budgets::can_count() {
+        list.push(Step::new("budgets", || budgets::hold(options.must_count)));
+    } else {
+        left_out.push((
+            "budgets",
+            "valgrind is not installed (the package `valgrind`), so that nobody knows whether calls cost more than they did",
+        ));
+    }
     if has("deny") {
         list.push(Step::new("deny", || {
             ensure!(deny::check()?, "cargo deny found something");

@@ -5,6 +5,7 @@ mod fetch;
 mod lists;
 mod principals;
 mod servers;
+mod settled;
 mod upkeep;
 
 pub use fetch::Late;
@@ -24,10 +25,11 @@ use crate::{
     upstream::{Server, ServerSpec, ServerState},
 };
 use futures_util::future::join_all;
-use lists::{View, Viewed};
+use lists::{Routes, View, Viewed};
 use parking_lot::{Mutex, RwLock};
 pub use principals::Comers;
 use principals::Principals;
+use settled::Settled;
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Weak, atomic::AtomicBool},
@@ -48,6 +50,10 @@ pub struct Host {
     desk: Arc<Desk>,
     /// What each principal sees, with the state of the catalogs it was made from.
     merged: Mutex<HashMap<Viewed, View>>,
+    /// Whose URIs are whose, as each principal sees it.
+    routes: Mutex<Routes>,
+    /// Which servers had nothing to be waited for, when they were last looked at.
+    settled: Settled,
     /// Clients of all servers as one: they hear when servers come and go.
     clients: Mutex<HashMap<ClientId, Weak<Client>>>,
     states: Arc<States>,
@@ -79,6 +85,8 @@ impl Host {
             guard: Arc::new(guard),
             desk: Desk::new(),
             merged: Mutex::default(),
+            routes: Mutex::default(),
+            settled: Settled::default(),
             clients: Mutex::default(),
             states: Arc::default(),
             principals: Principals::default(),

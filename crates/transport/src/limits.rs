@@ -80,9 +80,17 @@ pub const SSE_POST: Duration = Duration::from_secs(60);
 pub const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long ending a session may take.
 pub const SESSION_DELETE: Duration = Duration::from_secs(2);
-/// hyper's read buffer per connection; its own default would let 256 large
-/// answers take 100 MiB.
+/// The most that is read from a server over HTTP at once, and the longest head of an
+/// answer: 256 large answers at a time take no more than that of each.
 pub const HTTP_READ_BUFFER: usize = 64 * 1024;
+/// How much room the first read of an answer has.
+pub const HTTP_FIRST_READ: usize = 4 * 1024;
+/// Headers of one answer.
+pub const HTTP_HEADERS: usize = 100;
+/// Heads that only announce the answer (1xx).
+pub const HTTP_INFORMATIONAL: usize = 8;
+/// The longest line between the pieces of a body.
+pub const HTTP_LINE: usize = 4 * 1024;
 /// How often unused connections are looked at.
 pub const POOL_SWEEP: Duration = Duration::from_secs(5);
 /// How long the beginning of an unexpected body is waited for.

@@ -51,6 +51,12 @@ pub struct Namer {
     /// Where each is, by its name and by what stands for it.
     by_name: HashMap<String, usize>,
     by_prefix: HashMap<String, usize>,
+    /// Which have this head; mostly one.
+    by_head: HashMap<String, Vec<usize>>,
+    /// Which have a head that begins so and goes on, where a name may keep no more of it.
+    by_cut_head: HashMap<String, Vec<usize>>,
+    /// The length of the longest head.
+    longest_head: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -93,17 +99,37 @@ impl Namer {
             });
         }
         let (mut by_name, mut by_prefix) = (HashMap::new(), HashMap::new());
+        let (mut by_head, mut by_cut_head) = (HashMap::new(), HashMap::new());
+        let kept = least_head(style);
+        let mut longest_head = 0;
         for (at, server) in servers.iter().enumerate() {
             // The first counts, where two were the same.
             by_name.entry(server.name.clone()).or_insert(at);
             by_prefix.entry(server.prefix.clone()).or_insert(at);
+            let head = server.head.as_str();
+            longest_head = longest_head.max(head.len());
+            let same: &mut Vec<usize> = by_head.entry(head.to_owned()).or_default();
+            same.push(at);
+            if head.len() > kept {
+                let cut: &mut Vec<usize> = by_cut_head.entry(head[..kept].to_owned()).or_default();
+                cut.push(at);
+            }
         }
         Self {
             style,
             servers,
             by_name,
             by_prefix,
+            by_head,
+            by_cut_head,
+            longest_head,
         }
+    }
+
+    /// Whether names are decided server by server, so that one server's change touches
+    /// no name of another's (as long as no two hashes meet).
+    pub fn names_servers(&self) -> bool {
+        self.style != Style::Bare
     }
 
     /// The path segment that stands for a server.
@@ -121,11 +147,22 @@ impl Namer {
     /// The server that an outward name speaks of, where it says so: the one with the
     /// longest part in front of it.
     pub fn speaks_of(&self, outward: &str) -> Option<&str> {
-        let named = self.servers.iter();
-        named
-            .filter(|server| outward.starts_with(&server.head))
-            .max_by_key(|server| server.head.len())
-            .map(|server| server.name.as_str())
+        let mut heads = self.heads_in(outward).collect::<Vec<_>>().into_iter().rev();
+        let last = heads.find_map(|(_, servers)| servers.last());
+        last.map(|at| self.servers[*at].name.as_str())
+    }
+
+    /// The heads that a name begins with, shortest first: their lengths, and whose they
+    /// are. A head ends with the joint, so that only what ends there is looked up,
+    /// however many servers there are.
+    fn heads_in<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (usize, &'a [usize])> {
+        let bytes = &name.as_bytes()[..name.len().min(self.longest_head)];
+        let joints = bytes.windows(JOINT.len()).enumerate();
+        let ends = joints.filter(|(_, two)| *two == JOINT.as_bytes());
+        ends.filter_map(|(at, _)| {
+            let end = at + JOINT.len();
+            Some((end, self.by_head.get(&name[..end])?.as_slice()))
+        })
     }
 
     fn find(&self, name: &str) -> Option<&Server> {
@@ -168,7 +205,7 @@ impl Namer {
     /// The name as far as the configured servers alone decide it.
     fn name(&self, style: Style, server: &str, item: &str) -> String {
         let name = self.head(style, server) + &normalize(item);
-        let ambiguous = || style != Style::Bare && self.ambiguous(style, server, &name);
+        let ambiguous = || style != Style::Bare && self.ambiguous(server, &name);
         if name.len() > style.limit() || ambiguous() {
             self.tagged(style, server, item, 0)
         } else {
@@ -206,20 +243,25 @@ impl Namer {
     }
 
     /// Whether a plain name could also be a name of another server's item.
-    fn ambiguous(&self, style: Style, server: &str, name: &str) -> bool {
+    fn ambiguous(&self, server: &str, name: &str) -> bool {
         let own = self.find(server).map_or(0, |server| server.head.len());
-        // As little as there may be left of another server's.
-        let kept = style.limit() - TAG - limits::NAME_KEPT - JOINT.len();
+        let has_other = |at: &[usize]| at.iter().any(|at| self.servers[*at].name != server);
+        // `a` + `b__c` reads like `a__b` + `c` if there is a server `a__b`; and a name
+        // that ends like a hash could be one that another server's item was given.
         let like_a_hash = ends_like_a_hash(name);
-        self.servers.iter().any(|other| {
-            // `a` + `b__c` reads like `a__b` + `c` if there is a server `a__b`; and a name
-            // that ends like a hash could be one that another server's item was given.
-            let head = other.head.as_str();
-            other.name != server
-                && ((head.len() > own && name.starts_with(head))
-                    || (like_a_hash && name.starts_with(&head[..head.len().min(kept)])))
-        })
+        let mut heads = self.heads_in(name);
+        if heads.any(|(length, servers)| (length > own || like_a_hash) && has_other(servers)) {
+            return true;
+        }
+        let cut = name.get(..least_head(self.style)).filter(|_| like_a_hash);
+        cut.and_then(|cut| self.by_cut_head.get(cut))
+            .is_some_and(|servers| has_other(servers))
     }
+}
+
+/// As little as there may be left of a head in a name.
+const fn least_head(style: Style) -> usize {
+    style.limit() - TAG - limits::NAME_KEPT - JOINT.len()
 }
 
 fn head(style: Style, prefix: &str) -> String {

@@ -41,11 +41,11 @@ impl Counted {
         Ok(sum)
     }
 
-    /// What is left of it without another, for each of so many calls.
-    pub fn each(self, other: Self, calls: u64) -> Self {
+    /// For each of so many calls.
+    pub fn each(self, calls: u64) -> Self {
         Self {
-            total: self.total.saturating_sub(other.total) / calls,
-            hashing: self.hashing.saturating_sub(other.hashing) / calls,
+            total: self.total / calls,
+            hashing: self.hashing / calls,
         }
     }
 

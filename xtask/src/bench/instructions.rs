@@ -2,12 +2,13 @@
 //! the gateway, counted by callgrind.
 //!
 //! A count does not depend on what else the machine does, so two builds can be
-//! compared to the percent. A gateway runs twice with other numbers of calls;
-//! what the calls have not caused (start, handshake, end) is the same in both
-//! and falls out of the difference.
+//! compared to the percent. What the calls have not caused (start, handshake, end) is
+//! not counted: see `window.rs`.
 
+use super::budgets;
 use super::callgrind::Counted;
 use super::subjects::gateway_command;
+use super::window::{Load, Window};
 use crate::paths;
 use crate::process::Server;
 use anyhow::{Context, Result, ensure};
@@ -16,8 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Calls of the two runs.
-const CALLS: (u64, u64) = (200, 1200);
+/// Calls that are counted.
+const CALLS: u64 = 1000;
+/// How long calls are made before, in milliseconds.
+const WARM_UP: &str = "1000";
 /// The variable by which a gateway's process knows its part
 /// (`process/src/keeper/linux.rs`).
 const KEEPER: &str = "SWITCHBOARD_KEEPER";
@@ -42,6 +45,12 @@ pub struct Options {
     /// What each way of watching costs: nothing watched, metrics, metrics and audit
     #[arg(long)]
     watching: bool,
+    /// What a page of all servers' tools and a call among them cost, by how many there are
+    #[arg(long, conflicts_with_all = ["programs", "era", "keep", "watching", "budgets"])]
+    wide: bool,
+    /// With --wide: these numbers of servers
+    #[arg(long, requires = "wide", value_delimiter = ',', default_values_t = [20, 200, 1000])]
+    servers: Vec<usize>,
     /// Hold four calls to the budgets that are kept for them (`docs/design/budgets.md`)
     #[arg(long, conflicts_with_all = ["programs", "era", "keep", "watching"])]
     budgets: bool,
@@ -60,13 +69,12 @@ const WATCHING: [(&str, &[&str]); 3] = [
 
 /// Measures, and prints a line for each program, era and transport.
 pub fn run(options: &Options) -> Result<()> {
-    let valgrind = Command::new("valgrind").arg("--version").output();
-    ensure!(
-        valgrind.is_ok_and(|output| output.status.success()),
-        "valgrind is not installed: install the package `valgrind` and run again"
-    );
+    ensure!(budgets::can_count(), "{}", budgets::NO_VALGRIND);
     if options.budgets {
-        return super::budgets::run(options.built.as_deref(), options.write);
+        return budgets::run(options.built.as_deref(), options.write);
+    }
+    if options.wide {
+        return super::wide::run(options.built.as_deref(), &options.servers);
     }
     let profile = super::built(
         options.built.as_deref(),
@@ -89,7 +97,7 @@ pub fn run(options: &Options) -> Result<()> {
             let parts = Parts {
                 program,
                 load: &load,
-                entry: stdio(&upstream),
+                entries: json!({"echo": stdio(&upstream)}),
                 path: "/mcp/echo",
                 asks: vec!["--era", *era],
                 calls: CALLS,
@@ -138,44 +146,43 @@ pub struct Parts<'a> {
     pub program: &'a Path,
     /// `bench-load`
     pub load: &'a Path,
-    /// The server behind the gateway.
-    pub entry: Value,
+    /// The servers behind the gateway, by name.
+    pub entries: Value,
     /// Where it is asked for.
     pub path: &'a str,
     /// What is asked for, as options of `bench-load`.
     pub asks: Vec<&'a str>,
-    /// Calls of the two runs.
-    pub calls: (u64, u64),
+    /// How often.
+    pub calls: u64,
 }
 
 impl Parts<'_> {
     /// Instructions of one call, with these options of `serve`.
     pub fn each(&self, with: &[&str], keep: Option<&Path>) -> Result<Counted> {
-        let (few, many) = self.calls;
-        let before = count(self, with, few, None)?;
-        let after = count(self, with, many, keep)?;
-        Ok(after.each(before, many - few))
+        Ok(count(self, with, keep)?.each(self.calls))
     }
 }
 
-/// All instructions of a gateway's processes that serves `calls` calls.
-fn count(parts: &Parts<'_>, with: &[&str], calls: u64, keep: Option<&Path>) -> Result<Counted> {
+/// The instructions of a gateway's processes for these calls.
+fn count(parts: &Parts<'_>, with: &[&str], keep: Option<&Path>) -> Result<Counted> {
     let scratch = paths::scratch("instructions")?;
     let counts = scratch.join("counts");
     std::fs::create_dir_all(&counts)?;
     let token = super::subjects::token(&scratch)?;
+    let window = Window::new(&scratch);
     let mut valgrind = Command::new("valgrind");
     valgrind
         .args(["--tool=callgrind", "--trace-children=yes", "-q"])
+        .args(window.options())
         .arg("--trace-children-skip=*/echo-server")
         .arg(format!("--callgrind-out-file={}/%p", counts.display()))
         .arg(parts.program);
-    let mut command = gateway_command(valgrind, &parts.entry, &token, &scratch)?;
+    let mut command = gateway_command(valgrind, &parts.entries, &token, &scratch)?;
     command.args(with);
     if std::env::var_os(KEEPER).is_none() {
         command.env(KEEPER, as_its_keeper()?);
     }
-    serve(command, parts, calls, &token, &scratch)?;
+    serve(command, parts, &window, &token, &scratch)?;
     let counted = Counted::of(&counts)?;
     if let Some(keep) = keep {
         std::fs::create_dir_all(keep)?;
@@ -202,29 +209,28 @@ fn as_its_keeper() -> Result<String> {
     Ok(format!("{me}:{started}:worker:{me}"))
 }
 
-/// Starts the gateway, puts the load on it, ends it.
+/// Starts the gateway, puts the load on it while callgrind counts, ends it.
 fn serve(
     mut command: Command,
     parts: &Parts<'_>,
-    calls: u64,
+    window: &Window,
     token: &Path,
     scratch: &Path,
 ) -> Result<()> {
     let gateway = Server::start(&mut command, scratch.join("gateway.log"), START_LIMIT)?;
-    let output = Command::new(parts.load)
-        .arg(format!("{}{}", gateway.url, parts.path))
-        .args(&parts.asks)
-        .args(["--warmup-ms", "0", "--duration-ms", "600000"])
-        .args(["--count", &calls.to_string(), "--token-file"])
-        .arg(token)
-        .output()
-        .context("bench-load")?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    ensure!(
-        output.status.success() && said.contains("\"errors\":0"),
-        "bench-load: {said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let mut load = Load::start(
+        Command::new(parts.load)
+            .arg(format!("{}{}", gateway.url, parts.path))
+            .args(&parts.asks)
+            .args(["--warmup-ms", WARM_UP, "--duration-ms", "600000"])
+            .args(["--count", &parts.calls.to_string(), "--token-file"])
+            .arg(token),
+    )?;
+    window.open(&gateway)?;
+    let said = load.run()?;
+    window.shut(&gateway)?;
+    ensure!(said.contains("\"errors\":0"), "bench-load: {said}");
+    load.end()?;
     let ended = gateway.end_within(Duration::from_secs(120))?;
     ensure!(
         !ended.timed_out,

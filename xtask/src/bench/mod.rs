@@ -7,7 +7,7 @@
 //! again: what disturbs the machine disturbs them alike. The figures are
 //! medians over the rounds.
 
-mod budgets;
+pub mod budgets;
 mod callgrind;
 mod console;
 pub mod instructions;
@@ -20,6 +20,8 @@ mod report;
 pub mod screen;
 pub mod start;
 pub mod subjects;
+mod wide;
+mod window;
 
 use crate::cargo::cargo;
 use crate::{paths, setup};

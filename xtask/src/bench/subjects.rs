@@ -164,8 +164,13 @@ impl Subject {
 
 /// `echo-server` on HTTP.
 pub fn upstream(program: &Path, scratch: &Path) -> Result<Server> {
+    upstream_with(program, scratch, &[])
+}
+
+/// The same with these options.
+pub fn upstream_with(program: &Path, scratch: &Path, options: &[&str]) -> Result<Server> {
     let mut command = Command::new(program);
-    command.args(["--http", "0"]);
+    command.args(["--http", "0"]).args(options);
     Server::start(&mut command, scratch.join("upstream.log"), START_LIMIT)
 }
 
@@ -179,19 +184,20 @@ fn gateway(
     scratch: &Path,
 ) -> Result<Server> {
     let command = Command::new(&programs.gateway);
-    let mut command = gateway_command(command, entry, token, scratch)?;
+    let entries = json!({ENTRY: entry});
+    let mut command = gateway_command(command, &entries, token, scratch)?;
     command.args(options);
     Server::start(&mut command, scratch.join("gateway.log"), START_LIMIT).context("the gateway")
 }
 
-/// `command`, which is the gateway's program or runs it, with what it serves.
+/// `command`, which is the gateway's program or runs it, with what it serves, by name.
 pub fn gateway_command(
     mut command: Command,
-    entry: &serde_json::Value,
+    entries: &serde_json::Value,
     token: &Path,
     scratch: &Path,
 ) -> Result<Command> {
-    let config = json!({"mcpServers": {ENTRY: entry}}).to_string();
+    let config = json!({"mcpServers": entries}).to_string();
     command
         .args(["serve", "--http", "127.0.0.1:0", "--token-file"])
         .arg(token)

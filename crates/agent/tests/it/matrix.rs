@@ -352,7 +352,7 @@ async fn new_rules_change_what_is_listed() {
     };
     let world = World::new(case);
     let (host, client) = (&world.host, &world.client);
-    let count = async || host.merged(client, List::Tools).await.items.len();
+    let count = async || host.merged(client, List::Tools).await.len();
     assert_eq!(count().await, 8);
     let rules = |text: &str| {
         let rules = Rules::builder(SERVERS, Mode::Client);

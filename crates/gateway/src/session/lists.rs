@@ -7,7 +7,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::sync::Arc;
 use switchboard_host::{
     CallError, Client, Connection, Late, Reply, Scope, Server,
-    catalog::{List, Page},
+    catalog::{List, MergedItem, Page},
     limits,
 };
 use switchboard_wire::{
@@ -15,6 +15,10 @@ use switchboard_wire::{
     json::field,
     reading::{self, Object, Places},
 };
+
+/// How much longer than its server wrote it an item becomes by its outward name, about.
+// tidy: a guess at how much room is needed, not a cap
+const NAMED_BYTES: usize = 48;
 
 /// One page of a merged list.
 #[derive(Debug)]
@@ -49,13 +53,19 @@ pub(crate) async fn page(
         for own in finder::definitions() {
             push(&mut out, own.to_string().as_bytes());
         }
-        for item in finder::always(&merged) {
-            push(&mut out, &item.text());
+        for item in gateway.finder().always(client, &merged) {
+            push_item(&mut out, item);
         }
     } else {
         let (items, after) = merged.page(cursor.as_ref(), limits::MERGED_PAGE);
+        out.reserve(
+            items
+                .iter()
+                .map(|item| item.item.raw.len() + NAMED_BYTES)
+                .sum(),
+        );
         for item in items {
-            push(&mut out, &item.text());
+            push_item(&mut out, item);
         }
         next = after;
     }
@@ -109,6 +119,14 @@ fn push(out: &mut String, item: &[u8]) {
         out.push(',');
     }
     out.push_str(&String::from_utf8_lossy(item));
+}
+
+/// The same for one of all servers', under its outward name.
+fn push_item(out: &mut String, item: &MergedItem) {
+    if !out.ends_with('[') {
+        out.push(',');
+    }
+    item.write_to(out);
 }
 
 /// What a server listed last, where it is away and that is to be told: the result of a

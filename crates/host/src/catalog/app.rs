@@ -70,7 +70,7 @@ fn within(raw: &[u8], object: Span, key: &'static str) -> Option<Span> {
 }
 
 /// Whose tools name which pages. Servers need not list those as resources.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Pages(HashMap<String, Vec<Arc<str>>>);
 
 impl Pages {

@@ -18,9 +18,9 @@ pub struct Freshness {
 
 /// What a server says about a list that it just sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said {
+pub(crate) struct Said {
     /// When it is to be asked for anew; nothing where the server tells of changes.
-    stale: Option<Instant>,
+    pub(super) stale: Option<Instant>,
     public: bool,
 }
 
@@ -67,63 +67,64 @@ impl Said {
     }
 }
 
-impl Freshness {
-    /// Good for nothing, and for nobody else.
-    const NONE: Self = Self {
-        remaining: Some(Duration::ZERO),
-        public: false,
-    };
-
+impl Said {
+    /// What this server said of a list, as it holds now: good for nothing, and for nobody
+    /// else, where it said nothing that can be relied on.
     fn of(server: &Server, client: &Client, list: List) -> Self {
+        let nothing = Self {
+            stale: Some(Instant::now()),
+            public: false,
+        };
         let era = server.era_for(client);
         // One that is being connected, or could not be, may be another in a moment.
         let (Some(said), Some(hello)) = (
             server.catalogs(client).of(era).said(list),
             server.hello(client),
         ) else {
-            return Self::NONE;
+            return nothing;
         };
-        let now = said.at(Instant::now());
         let tells = || match list.change() {
             Method::ToolsListChanged => hello.has("tools", "listChanged"),
             Method::PromptsListChanged => hello.has("prompts", "listChanged"),
             _ => hello.has("resources", "listChanged"),
         };
         let empty = !hello.declares(list.method().needs_capability().unwrap_or_default());
-        if now.remaining.is_none() && !empty && !tells() {
-            return Self::NONE;
+        if said.stale.is_none() && !empty && !tells() {
+            return nothing;
         }
-        now
+        said
     }
 
-    fn and(self, other: Self) -> Self {
-        let remaining = match (self.remaining, other.remaining) {
+    /// Of two lists together.
+    fn with(self, other: Self) -> Self {
+        let stale = match (self.stale, other.stale) {
             (Some(one), Some(two)) => Some(one.min(two)),
             (one, two) => one.or(two),
         };
         Self {
-            remaining,
+            stale,
             public: self.public && other.public,
         }
     }
-}
 
-impl Host {
     /// How long a merged list is good for: as long as the part of it that is
     /// good for the shortest time. For one principal alone if any part is, or if
     /// not all principals see the same.
-    pub fn freshness(&self, client: &Client, list: List) -> Freshness {
-        let all = Freshness {
-            remaining: None,
-            public: !self.guard().rules().differ_by_principal(),
+    pub(crate) fn of_all(host: &Host, client: &Client, list: List) -> Self {
+        let all = Self {
+            stale: None,
+            public: !host.guard().rules().differ_by_principal(),
         };
-        let servers = self.servers();
+        let servers = host.servers();
         let reached = servers
             .iter()
-            .filter(|server| self.guard().reaches(client, server));
-        reached.fold(all, |all, server| {
-            all.and(Freshness::of(server, client, list))
-        })
+            .filter(|server| host.guard().reaches(client, server));
+        reached.fold(all, |all, server| all.with(Self::of(server, client, list)))
+    }
+
+    /// For how long that is, from now on.
+    pub(crate) fn now(&self) -> Freshness {
+        self.at(Instant::now())
     }
 }
 
@@ -138,6 +139,12 @@ impl Catalog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Good for nothing, and for nobody else.
+    const NONE: Freshness = Freshness {
+        remaining: Some(Duration::ZERO),
+        public: false,
+    };
 
     fn said(pages: &[&str]) -> Freshness {
         let now = Instant::now();
@@ -167,7 +174,7 @@ mod tests {
             r#"{"ttlMs":-1,"cacheScope":"all"}"#,
             r#"{"ttlMs":"5","ttlMs":5}"#,
         ] {
-            assert_eq!(said(&[page, odd]), Freshness::NONE, "{odd}");
+            assert_eq!(said(&[page, odd]), NONE, "{odd}");
         }
         let for_ever = said(&[r#"{"ttlMs":18446744073709551615,"cacheScope":"public"}"#]);
         assert_eq!(for_ever.remaining, Some(limits::LIST_TTL));
@@ -175,16 +182,19 @@ mod tests {
 
     #[test]
     fn together_they_are_as_good_as_the_worst() {
-        let told = Freshness {
-            remaining: None,
+        let now = Instant::now();
+        let until = |stale| Said {
+            stale,
             public: true,
         };
-        let brief = Freshness {
-            remaining: Some(Duration::from_secs(1)),
-            public: true,
+        let told = until(None);
+        let brief = until(Some(now + Duration::from_secs(1)));
+        let nothing = Said {
+            stale: Some(now),
+            public: false,
         };
-        assert_eq!(told.and(brief), brief);
-        assert_eq!(brief.and(told), brief);
-        assert_eq!(brief.and(Freshness::NONE), Freshness::NONE);
+        assert_eq!(told.with(brief).at(now), brief.at(now));
+        assert_eq!(brief.with(told).at(now), brief.at(now));
+        assert_eq!(brief.with(nothing).at(now), NONE);
     }
 }

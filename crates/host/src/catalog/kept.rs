@@ -53,6 +53,11 @@ fn count(is_known: bool) {
     one.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Counts so many lists that were wanted, and known without a look at each.
+pub(crate) fn count_known(lists: u64) {
+    KNOWN.fetch_add(lists, Ordering::Relaxed);
+}
+
 /// How often a list of a server's was wanted in this process: how often it was known,
 /// and how often the server had to be asked.
 pub fn list_counts() -> (u64, u64) {
@@ -78,6 +83,19 @@ pub(crate) fn changes() -> u64 {
 /// Notes such a change, once it is made: whoever looked before it looks again.
 pub(crate) fn note_change() {
     CHANGES.fetch_add(1, Ordering::AcqRel);
+}
+
+static MOVES: AtomicU64 = AtomicU64::new(0);
+
+/// Counts whatever can change what has to be done before a list is shown, besides
+/// [`changes`]: connections that come and go, lists that are fetched anew.
+pub(crate) fn moves() -> u64 {
+    MOVES.load(Ordering::Acquire)
+}
+
+/// Notes such a thing, once it has happened: whoever looked before it looks again.
+pub(crate) fn note_move() {
+    MOVES.fetch_add(1, Ordering::AcqRel);
 }
 
 impl Catalog {
@@ -133,6 +151,7 @@ impl Catalog {
             let stale = cell.current.get().is_some_and(|now| now.said.is_stale());
             if stale {
                 cell.current = Arc::default();
+                note_move();
             }
         }
         self.get(list, connection).await
@@ -172,6 +191,7 @@ impl Catalog {
                 .as_ref()
                 .is_some_and(|last| last.is_same(&fetched));
             cell.last = Some(fetched.clone());
+            note_move();
             if !same {
                 self.changed();
             }

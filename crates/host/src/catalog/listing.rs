@@ -4,6 +4,7 @@ use super::{Annotations, Item, LeftOut, fresh::Said};
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 use switchboard_wire::json;
+use tokio::time::Instant;
 
 /// One whole list.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,11 @@ impl Listing {
     /// The item of this name, URI or template.
     pub fn find(&self, key: &str) -> Option<&Item> {
         self.items.get(*self.by_key.get(key)?)
+    }
+
+    /// When it is to be asked for anew, where its server says so.
+    pub(crate) fn stale(&self) -> Option<Instant> {
+        self.said.stale
     }
 
     /// Whether it lists the same, in the same order.

@@ -2,7 +2,7 @@
 //! of itself. Nobody else is shown them: a process may list what its own client
 //! made of it, and a list may be private.
 
-use super::{Catalog, List};
+use super::{Catalog, List, note_move};
 use crate::upstream::Hello;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
@@ -64,6 +64,7 @@ impl Catalogs {
 
     pub(crate) fn set_hello(&self, era: Era, hello: Option<Hello>) {
         self.hellos.lock()[place(era)] = hello;
+        note_move();
     }
 
     /// Begins with what is known elsewhere: shown until the server says better.

@@ -2,6 +2,10 @@
 //! long. A server of which the list is known keeps nobody waiting. One of which it
 //! is not is waited for longer, since there are clients that list once.
 
+use super::{
+    Host,
+    settled::{For, Found, Seen},
+};
 use crate::{
     catalog::List,
     client::Client,
@@ -10,7 +14,10 @@ use crate::{
     permission::Guard,
     upstream::{Server, are_silent},
 };
-use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::{
+    future::FutureExt,
+    stream::{FuturesUnordered, StreamExt},
+};
 use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 use switchboard_tasks as tasks;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -47,6 +54,8 @@ pub(super) struct Fetch<'a> {
 /// What came of one server.
 #[derive(PartialEq, Eq)]
 enum Came {
+    /// There was nothing to be done, and will not be before this moment, if there is one.
+    InOrder(Option<Instant>),
     /// It is as it should be, or cannot be.
     Settled,
     /// It was not there in time.
@@ -54,9 +63,29 @@ enum Came {
 }
 
 impl Fetch<'_> {
-    /// Connects to those of the servers that the client may reach, and fetches what
-    /// is not known, side by side. Which of them were not there in time.
-    pub(super) async fn all(&self, guard: &Guard, servers: &[Arc<Server>]) -> Vec<Late> {
+    /// Connects to all servers that the client may reach, and fetches what is not known,
+    /// side by side. Which of them were not there in time. Those that were in order the
+    /// last time are not looked at while nothing has moved.
+    pub(super) async fn all(&self, host: &Host) -> Vec<Late> {
+        let servers = host.servers();
+        let seen = Seen::now(&servers, &host.guard);
+        let whom = For::of(self, &servers);
+        let rest = whom.as_ref().and_then(|whom| host.settled.rest(whom, seen));
+        match rest {
+            Some(rest) if rest.is_empty() => Vec::new(),
+            Some(rest) => self.some(&host.guard, &rest).boxed().await.0,
+            None => {
+                let (late, found) = self.some(&host.guard, &servers).boxed().await;
+                if let Some(whom) = whom {
+                    host.settled.note(whom, seen, found);
+                }
+                late
+            }
+        }
+    }
+
+    /// The same for some of the servers, and which of them were in order.
+    pub(super) async fn some(&self, guard: &Guard, servers: &[Arc<Server>]) -> (Vec<Late>, Found) {
         let reached = servers
             .iter()
             .filter(|server| guard.reaches(self.client, server));
@@ -66,25 +95,32 @@ impl Fetch<'_> {
             .filter(|server| !server.is_known(self.client, self.lists))
             .cloned()
             .collect();
-        let late = self.wait_for(&mut awaited).await;
+        let mut found = Found::default();
+        let late = self.wait_for(&mut awaited, &mut found).await;
         if !self.lists.is_empty() && !new.is_empty() {
             write_down(new).await;
         }
-        late
+        (late, found)
     }
 
     /// Waits until all of them are settled, or too late, or those that are left give
     /// no sign of life.
-    async fn wait_for(&self, awaited: &mut Vec<Arc<Server>>) -> Vec<Late> {
+    async fn wait_for(&self, awaited: &mut Vec<Arc<Server>>, found: &mut Found) -> Vec<Late> {
         let mut late = Vec::new();
         let all = std::mem::take(awaited);
         let mut coming = FuturesUnordered::new();
         // Most have nothing to wait for, and are through with one look.
         for server in &all {
             let mut one = Box::pin(async move { (server, self.one(server).await) });
-            match poll_fn(|context| Poll::Ready(one.as_mut().poll(context))).await {
-                Poll::Ready((_, Came::Settled)) => {}
+            let came = poll_fn(|context| Poll::Ready(one.as_mut().poll(context))).await;
+            if let Poll::Ready((_, Came::InOrder(until))) = came {
+                found.settle(self.lists.len(), until);
+                continue;
+            }
+            found.rest.push(server.clone());
+            match came {
                 Poll::Ready((_, Came::Late)) => late.push(Late::unhurried(server)),
+                Poll::Ready(_) => {}
                 Poll::Pending => {
                     awaited.push(server.clone());
                     coming.push(one);
@@ -124,7 +160,7 @@ impl Fetch<'_> {
         let is_known = server.is_known(client, lists);
         // What does not run has not changed. Whoever uses it starts it.
         if is_known && server.sleeps_for(client) {
-            return Came::Settled;
+            return Came::InOrder(None);
         }
         if is_known && server.current(client).is_none() {
             server.note_stale(client, lists);
@@ -151,7 +187,7 @@ impl Fetch<'_> {
                 self.leave_behind(server);
                 return if is_known { Came::Settled } else { Came::Late };
             }
-            Ok(Ok(())) => {}
+            Ok(Ok(until)) => return Came::InOrder(until),
         }
         Came::Settled
     }
@@ -169,17 +205,23 @@ impl Fetch<'_> {
         server.pending_since().unwrap_or(now).min(now) + limits::KNOWN_LIST
     }
 
-    async fn fetched(&self, server: &Arc<Server>) -> Result<(), CallError> {
+    /// Sees to it that a server's lists are there. Until when they are good, where that
+    /// matters and ends.
+    async fn fetched(&self, server: &Arc<Server>) -> Result<Option<Instant>, CallError> {
         let connection = server.connection(self.client).await?;
+        let mut until: Option<Instant> = None;
         for list in self.lists {
             let catalog = connection.catalog();
-            match self.fresh {
+            let listing = match self.fresh {
                 true => catalog.fresh(*list, &connection).await?,
                 false => catalog.get(*list, &connection).await?,
             };
+            if let Some(stale) = listing.stale().filter(|_| self.fresh) {
+                until = Some(until.map_or(stale, |until| until.min(stale)));
+            }
         }
         server.catalogs(self.client).answered();
-        Ok(())
+        Ok(until)
     }
 
     /// Goes on without those who asked: they are told when it is there.

@@ -1,9 +1,13 @@
 //! Lists over all servers: what is known of them, what each principal sees, and
 //! asking for what is not known.
 
-use super::{Host, Late, Servers, fetch::Fetch};
+use super::{
+    Host, Late, Servers,
+    fetch::Fetch,
+    settled::{For, Seen},
+};
 use crate::{
-    catalog::{Item, List, Merged, UriRoutes, changes},
+    catalog::{Freshness, List, Made, Merged, Merging, Said, UriRoutes, changes},
     client::Client,
     error::CallError,
     limits,
@@ -11,7 +15,7 @@ use crate::{
     upstream::Server,
 };
 use futures_util::future::join_all;
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use switchboard_wire::Era;
 use tokio::time::{Instant, timeout_at};
 
@@ -20,21 +24,21 @@ use tokio::time::{Instant, timeout_at};
 pub(super) type Viewed = (Whose, bool, Era, List);
 
 /// Whose view it is: a principal's, or one client's where that has copies of its own.
-type Whose = (Arc<str>, Option<u64>);
-
-/// Which servers there were, and how often their lists had changed.
-type Stamp = (u64, u64);
+pub(super) type Whose = (Arc<str>, Option<u64>);
 
 /// A list that was merged.
 #[derive(Debug)]
 pub(super) struct View {
-    /// Of what.
-    at: Stamp,
+    /// Which servers there were.
+    servers: u64,
     /// Which servers there were, which rules, and how much had changed of anything, when
     /// that was last looked at: while that is the same no server needs a look.
     seen: (u64, u64, u64),
     merged: Arc<Merged>,
 }
+
+/// Whose URIs are whose, as one principal sees it, with the state that it was made of.
+pub(super) type Routes = HashMap<(Whose, Era), ((u64, u64, u64), Arc<UriRoutes>)>;
 
 impl Host {
     /// A list over all servers, as far as it is known without asking.
@@ -48,51 +52,62 @@ impl Host {
     }
 
     fn view(&self, all: bool, client: &Client, list: List) -> Arc<Merged> {
-        let era = client.era();
         let now = self.servers();
         // Before anything is looked at: what changes meanwhile is looked at once more.
-        let seen = (now.number, self.guard.version(), changes());
-        let viewed: Viewed = (whose(&now, client), all, era, list);
+        let seen = self.seen(&now);
+        let viewed: Viewed = (whose(&now, client), all, client.era(), list);
         if let Some(view) = self.merged.lock().get(&viewed)
             && view.seen == seen
         {
             return view.merged.clone();
         }
-        let stamp = self.stamp_of(&now, client);
-        if let Some(view) = self.merged.lock().get_mut(&viewed)
-            && view.at == stamp
-        {
-            view.seen = seen;
-            return view.merged.clone();
+        let rules = seen.1;
+        let made = |server: &Arc<Server>| -> Made { (server.generation(client), rules) };
+        let before = self.merged.lock().get(&viewed).and_then(|view| {
+            let same = view.servers == now.number;
+            same.then(|| view.merged.clone())
+        });
+        if let Some(before) = before.as_ref().filter(|before| before.is_of(made)) {
+            self.keep_view(viewed, now.number, seen, before);
+            return before.clone();
         }
-        let lists: Vec<(Arc<Server>, Vec<Item>)> = now
-            .iter()
-            .map(|server| {
-                let items = if all {
-                    server
-                        .listing(client, list)
-                        .map(|listing| listing.items.clone())
-                        .unwrap_or_default()
-                } else {
-                    self.guard.visible(client, server, list)
-                };
-                (server.clone(), items)
-            })
-            .collect();
         let routes =
             matches!(list, List::Resources | List::Templates).then(|| self.known_routes(client));
-        let merged = Arc::new(Merged::new(list, &lists, &now.namer, routes.as_ref()));
+        let merging = Merging {
+            list,
+            servers: now.iter().map(|server| (server, made(server))).collect(),
+            namer: &now.namer,
+            routes: routes.as_deref(),
+            before: before.as_deref(),
+        };
+        let merged = Arc::new(merging.merged(|server| match all {
+            true => {
+                let listing = server.listing(client, list);
+                listing.map_or_else(Vec::new, |listing| listing.items.clone())
+            }
+            false => self.guard.visible(client, server, list),
+        }));
+        self.keep_view(viewed, now.number, seen, &merged);
+        merged
+    }
+
+    /// The state of all that a merged list depends on, as numbers.
+    fn seen(&self, servers: &Servers) -> (u64, u64, u64) {
+        (servers.number, self.guard.version(), changes())
+    }
+
+    fn keep_view(&self, viewed: Viewed, servers: u64, seen: (u64, u64, u64), merged: &Arc<Merged>) {
         let mut cache = self.merged.lock();
-        if cache.len() >= limits::MERGED_VIEWS {
+        if cache.len() >= limits::MERGED_VIEWS && !cache.contains_key(&viewed) {
             cache.clear();
         }
+        let merged = merged.clone();
         let view = View {
-            at: stamp,
+            servers,
             seen,
-            merged: merged.clone(),
+            merged,
         };
         cache.insert(viewed, view);
-        merged
     }
 
     /// A list over all servers. Servers that have not answered yet are waited for, but not for long.
@@ -115,8 +130,29 @@ impl Host {
             fresh: true,
             wait,
         };
-        let late = fetch.all(&self.guard, &self.servers()).await;
+        let late = fetch.all(self).await;
         (self.known(client, list), late)
+    }
+
+    /// How long a merged list is good for, and for whom.
+    pub fn freshness(&self, client: &Arc<Client>, list: List) -> Freshness {
+        let servers = self.servers();
+        let seen = Seen::now(&servers, &self.guard);
+        let fetch = Fetch {
+            client,
+            lists: &[list],
+            fresh: true,
+            wait: Duration::ZERO,
+        };
+        let whom = For::of(&fetch, &servers);
+        if let Some(said) = whom.as_ref().and_then(|whom| self.settled.said(whom, seen)) {
+            return said.now();
+        }
+        let said = Said::of_all(self, client, list);
+        if let Some(whom) = whom {
+            self.settled.note_said(&whom, seen, said);
+        }
+        said.now()
     }
 
     /// Waits for the server that a name speaks of, where its list is not known yet: as
@@ -141,17 +177,25 @@ impl Host {
     }
 
     /// Whose URIs are whose.
-    pub async fn uri_routes(&self, client: &Arc<Client>) -> UriRoutes {
+    pub async fn uri_routes(&self, client: &Arc<Client>) -> Arc<UriRoutes> {
         self.refresh(client, &[List::Resources, List::Templates])
             .await;
         self.known_routes(client)
     }
 
     /// The same, as far as it is known without asking.
-    pub fn known_routes(&self, client: &Client) -> UriRoutes {
+    pub fn known_routes(&self, client: &Client) -> Arc<UriRoutes> {
+        let now = self.servers();
+        let seen = self.seen(&now);
+        let whose = whose(&now, client);
+        if let Some(known) = self.routes.lock().get(&(whose.clone(), client.era()))
+            && known.0 == seen
+        {
+            return known.1.clone();
+        }
         let pages = self.known(client, List::Tools).pages.clone();
         let mut routes = UriRoutes::of_pages(pages);
-        for server in self.servers().iter() {
+        for server in now.iter() {
             for list in [List::Resources, List::Templates] {
                 routes.add(
                     server.name(),
@@ -160,6 +204,12 @@ impl Host {
                 );
             }
         }
+        let routes = Arc::new(routes);
+        let mut kept = self.routes.lock();
+        if kept.len() >= limits::MERGED_VIEWS {
+            kept.clear();
+        }
+        kept.insert((whose, client.era()), (seen, routes.clone()));
         routes
     }
 
@@ -168,8 +218,13 @@ impl Host {
     /// and one of which something is known from before by nothing: it corrects
     /// itself when it answers, and clients are told.
     pub async fn refresh(&self, client: &Arc<Client>, lists: &[List]) {
-        self.refresh_some(&self.servers(), client, lists, false)
-            .await;
+        let fetch = Fetch {
+            client,
+            lists,
+            fresh: false,
+            wait: wait_for(lists),
+        };
+        fetch.all(self).await;
     }
 
     /// Has servers that are connected now, and of which something is pinned, say
@@ -198,30 +253,31 @@ impl Host {
         lists: &[List],
         fresh: bool,
     ) {
-        // Who only wants to know who they are does not wait for long.
-        let wait = match lists.is_empty() {
-            true => limits::KNOWN_LIST,
-            false => limits::FIRST_LIST,
-        };
         let fetch = Fetch {
             client,
             lists,
             fresh,
-            wait,
+            wait: wait_for(lists),
         };
-        fetch.all(&self.guard, servers).await;
+        fetch.some(&self.guard, servers).await;
     }
 
     /// Counts changes of what a client may see: the same number means the same lists.
     pub fn list_version(&self, client: &Client) -> u64 {
-        let (set, lists) = self.stamp_of(&self.servers(), client);
-        lists.wrapping_add(set << 32)
-    }
-
-    fn stamp_of(&self, servers: &Servers, client: &Client) -> Stamp {
+        let servers = self.servers();
         let generations = servers.iter().map(|server| server.generation(client));
         let sum: u64 = generations.sum();
-        (servers.number, sum.wrapping_add(self.guard.version()))
+        let lists = sum.wrapping_add(self.guard.version());
+        lists.wrapping_add(servers.number << 32)
+    }
+}
+
+/// How long lists are waited for. Who only wants to know who servers are does not wait
+/// for long.
+fn wait_for(lists: &[List]) -> Duration {
+    match lists.is_empty() {
+        true => limits::KNOWN_LIST,
+        false => limits::FIRST_LIST,
     }
 }
 

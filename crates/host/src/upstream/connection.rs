@@ -8,7 +8,7 @@ use super::{
     judged::Judged, owners::Owned, questions::Questions, remarks::Remarks, turns::NeedsTurns,
 };
 use crate::{
-    catalog::{Catalog, Catalogs, List, Listing},
+    catalog::{Catalog, Catalogs, List, Listing, note_move},
     client::{Client, ClientId},
     error::CallError,
     exchange::Outcome,
@@ -459,6 +459,7 @@ impl Connection {
         if !first {
             return;
         }
+        note_move();
         for call in self.calls.take_all() {
             let (server, reason) = (self.name(), why.to_owned());
             call.finish(Outcome::Failed(CallError::Interrupted { server, reason }));

@@ -5,7 +5,7 @@ use super::{
     connecting::with_last_words,
     connection::{Connection, Ended},
 };
-use crate::{error::CallError, limits};
+use crate::{catalog::note_move, error::CallError, limits};
 use parking_lot::Mutex;
 use std::{
     sync::{
@@ -181,7 +181,7 @@ impl Slot {
     /// Claims the making of the connection: true for exactly one caller while it is needed.
     pub(super) fn claim(&self, force: bool) -> bool {
         let mut claimed = false;
-        self.content.send_if_modified(|content| {
+        let moved = self.content.send_if_modified(|content| {
             let failed = match content {
                 Content::Empty => None,
                 Content::Ready(connection) => match connection.how_it_ended() {
@@ -201,6 +201,9 @@ impl Slot {
             };
             true
         });
+        if moved {
+            note_move();
+        }
         claimed
     }
 
@@ -258,6 +261,7 @@ impl Slot {
                 }
             }
         });
+        note_move();
     }
 
     /// Waits until nobody is connecting.

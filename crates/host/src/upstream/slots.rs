@@ -9,6 +9,7 @@ use super::{
     spec::Target,
 };
 use crate::{
+    catalog::note_move,
     client::ClientId,
     error::CallError,
     limits,
@@ -119,23 +120,30 @@ impl Slots {
 
     /// Takes all away.
     pub(super) fn drain(&self) -> Vec<(Key, Arc<Slot>)> {
-        self.0.lock().drain().collect()
+        let all = self.0.lock().drain().collect();
+        note_move();
+        all
     }
 
     /// Puts one back, unless there is another by now.
     pub(super) fn put_back(&self, key: Key, slot: Arc<Slot>) {
         self.0.lock().entry(key).or_insert(slot);
+        note_move();
     }
 
     pub(super) fn remove(&self, key: &Key) {
         self.0.lock().remove(key);
+        note_move();
     }
 
     /// Takes away those of one owner.
     pub(super) fn remove_of(&self, owner: &Owner) -> Vec<Arc<Slot>> {
         let mut slots = self.0.lock();
         let theirs = slots.extract_if(|key, _| key.owner == *owner);
-        theirs.map(|(_, slot)| slot).collect()
+        let theirs = theirs.map(|(_, slot)| slot).collect();
+        drop(slots);
+        note_move();
+        theirs
     }
 
     /// Whether this is the place under this key still.
@@ -154,6 +162,7 @@ impl Slots {
             slot.is_idle() && slot.used() + limits::KEYED_IDLE <= tokio::time::Instant::now();
         if idle {
             slots.remove(key);
+            note_move();
         }
         Some(idle)
     }
@@ -167,6 +176,7 @@ impl Slots {
         let superfluous = is_there(&slots, key, slot) && slots.iter().any(is_other_era);
         if superfluous {
             slots.remove(key);
+            note_move();
         }
         superfluous
     }
@@ -175,6 +185,7 @@ impl Slots {
     pub(super) fn forget_failures(&self) {
         let mut slots = self.0.lock();
         slots.retain(|_, slot| !matches!(slot.content(), Content::Failed { .. }));
+        note_move();
     }
 
     /// The connections there are, ended or not.
@@ -260,7 +271,9 @@ fn make_room(slots: &mut HashMap<Key, Arc<Slot>>, key: &Key, full: &Full) -> Opt
     });
     let oldest = gives_way.min_by_key(|(_, slot)| slot.used());
     let oldest = oldest.map(|(key, _)| key.clone());
-    oldest.and_then(|oldest| slots.remove(&oldest))
+    let oldest = oldest.and_then(|oldest| slots.remove(&oldest));
+    note_move();
+    oldest
 }
 
 /// What the cap over all servers counts.

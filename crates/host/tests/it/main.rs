@@ -9,3 +9,4 @@ mod observe;
 mod states;
 mod subscriptions;
 mod waiting;
+mod wide;

@@ -28,9 +28,9 @@ async fn a_server_that_answered_is_waited_for_anew() {
     );
     let legacy = client(Revision::NEWEST_LEGACY);
     let (tools, late) = host.merged_within(&legacy, List::Tools, WAIT).await;
-    assert!(late.is_empty() && !tools.items.is_empty(), "{late:?}");
+    assert!(late.is_empty() && !tools.is_empty(), "{late:?}");
     tokio::time::sleep(WAIT).await;
     let (prompts, late) = host.merged_within(&legacy, List::Prompts, WAIT).await;
     assert!(late.is_empty(), "{late:?}");
-    assert_eq!(prompts.items.len(), 1);
+    assert_eq!(prompts.len(), 1);
 }

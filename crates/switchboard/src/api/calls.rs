@@ -260,7 +260,7 @@ impl Repeatable {
     }
 
     fn of(merged: &Merged) -> Self {
-        let each = merged.items.iter().map(|item| {
+        let each = merged.iter().map(|item| {
             let key = (item.server.name().to_string(), item.item.key.clone());
             (key, says_repeatable(&item.item.raw))
         });

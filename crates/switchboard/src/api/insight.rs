@@ -9,7 +9,7 @@ use super::{
 use crate::watching::Uses;
 use std::{collections::BTreeSet, sync::Arc};
 use switchboard_api::insight::{Bill, List as Listed, Log, Metrics, SetLog, TapState, Unused};
-use switchboard_host::catalog::{List, MergedItem};
+use switchboard_host::catalog::{List, Merged};
 use switchboard_model::estimate_tokens;
 use switchboard_process as process;
 use switchboard_record::{audit::Record, tap::quoted};
@@ -94,18 +94,18 @@ async fn bill(api: &Arc<Api>) -> Answer {
     for principal in principals {
         let client = Arc::new(calls::client(&principal));
         let merged = api.host.merged(&client, List::Tools).await;
-        bill.lists.push(listed(principal, &merged.items, uses));
+        bill.lists.push(listed(principal, &merged, uses));
     }
     Reply::json(&bill)
 }
 
 /// What one principal's list costs, and what of it nobody used.
-fn listed(principal: String, items: &[MergedItem], uses: &Uses) -> Listed {
+fn listed(principal: String, items: &Merged, uses: &Uses) -> Listed {
     let mut list = Listed {
         tools: items.len(),
         ..Listed::default()
     };
-    for item in items {
+    for item in items.iter() {
         let tokens = estimate_tokens(item.text().len());
         list.tokens += tokens;
         let (server, tool) = (item.server.name(), &item.item.key);

@@ -123,6 +123,27 @@ fn imitations(
     found
 }
 
+/// Whether a name could be another server's, found by looking at each.
+fn ambiguous_among_all(namer: &Namer, server: &str, name: &str) -> bool {
+    let own = namer.find(server).map_or(0, |server| server.head.len());
+    let like_a_hash = ends_like_a_hash(name);
+    namer.servers.iter().any(|other| {
+        let head = other.head.as_str();
+        let cut = &head[..head.len().min(least_head(namer.style))];
+        other.name != server
+            && ((head.len() > own && name.starts_with(head))
+                || (like_a_hash && name.starts_with(cut)))
+    })
+}
+
+fn spoken_of_among_all<'a>(namer: &'a Namer, name: &str) -> Option<&'a str> {
+    let heads = namer.servers.iter();
+    heads
+        .filter(|server| name.starts_with(&server.head))
+        .max_by_key(|server| server.head.len())
+        .map(|server| server.name.as_str())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
@@ -139,6 +160,25 @@ proptest! {
             all.dedup();
             let named = assign(&namer, &all);
             assert_sound(style, &named);
+        }
+    }
+
+    #[test]
+    fn what_is_looked_up_is_what_a_look_at_every_server_finds(servers in servers()) {
+        for style in [Style::Short, Style::Full] {
+            let namer = namer(style, &servers);
+            let mut all = pairs(&servers);
+            let named = assign(&namer, &all);
+            all.extend(imitations(&namer, style, &servers, &named));
+            for (server, tool) in all {
+                let name = namer.head(style, &server) + &normalize(&tool);
+                prop_assert_eq!(
+                    namer.ambiguous(&server, &name),
+                    ambiguous_among_all(&namer, &server, &name),
+                    "{:?} {:?} {:?}", style, server, name
+                );
+                prop_assert_eq!(namer.speaks_of(&name), spoken_of_among_all(&namer, &name));
+            }
         }
     }
 

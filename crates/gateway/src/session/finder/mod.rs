@@ -57,7 +57,12 @@ pub(crate) struct Finder {
     /// Where that depends on how much there is: whether it was too much.
     decided: Mutex<HashMap<Arc<str>, bool>>,
     indexes: Mutex<Shelves>,
+    /// Which tools are shown in any case.
+    always: Mutex<HashMap<(Arc<str>, Era), Always>>,
 }
+
+/// Where such tools are in a list.
+type Always = (Arc<Merged>, Arc<[usize]>);
 
 /// By principal, and by the era of whoever asks.
 type Shelves = HashMap<(Arc<str>, Era), Arc<Shelf>>;
@@ -104,7 +109,7 @@ impl Finder {
             ToolList::All => false,
             ToolList::Search => true,
             ToolList::Auto => {
-                let bytes = for_models(merged).map(|item| item.item.raw.len()).sum();
+                let bytes = merged.model_bytes();
                 let share = CONTEXT_WINDOW / 100 * usize::from(Share::DEFAULT_PERCENT);
                 let is_much = estimate_tokens(bytes) > share;
                 let mut decided = self.decided.lock();
@@ -126,6 +131,30 @@ impl Finder {
         self.lists.of(&client.principal) != ToolList::All
     }
 
+    /// The tools that are shown in any case. Which those are is looked for once for each
+    /// list that there was.
+    pub(super) fn always<'a>(
+        &self,
+        client: &Client,
+        merged: &'a Arc<Merged>,
+    ) -> impl Iterator<Item = &'a MergedItem> {
+        let key = (client.principal.clone(), client.era());
+        let known = self.always.lock().get(&key).cloned();
+        let places = match known.filter(|(of, _)| Arc::ptr_eq(of, merged)) {
+            Some((_, places)) => places,
+            None => {
+                let places: Arc<[usize]> = always(merged).into();
+                let mut kept = self.always.lock();
+                if kept.len() >= limits::FINDERS {
+                    kept.clear();
+                }
+                kept.insert(key, (merged.clone(), places.clone()));
+                places
+            }
+        };
+        (0..places.len()).filter_map(move |at| merged.get(places[at]))
+    }
+
     fn shelf(&self, host: &Host, client: &Client, merged: &Arc<Merged>) -> Arc<Shelf> {
         let key = (client.principal.clone(), client.era());
         if let Some(shelf) = self.indexes.lock().get(&key)
@@ -143,15 +172,13 @@ impl Finder {
     }
 }
 
-/// Those tools that are not for pages of apps alone.
-fn for_models(merged: &Merged) -> impl Iterator<Item = &MergedItem> {
-    let items = merged.items.iter();
-    items.filter(|item| item.item.is_for_model())
-}
-
-/// The tools that are shown in any case.
-pub(super) fn always(merged: &Merged) -> impl Iterator<Item = &MergedItem> {
-    for_models(merged).filter(|item| item.server.spec.always_load || says_always(item))
+/// The tools that are shown in any case: where each is in the list.
+fn always(merged: &Merged) -> Vec<usize> {
+    let places = merged.iter().enumerate();
+    let shown = places.filter(|(_, item)| {
+        item.item.is_for_model() && (item.server.spec.always_load || says_always(item))
+    });
+    shown.map(|(at, _)| at).collect()
 }
 
 fn says_always(item: &MergedItem) -> bool {
@@ -164,7 +191,7 @@ fn says_always(item: &MergedItem) -> bool {
 impl Shelf {
     fn new(host: &Host, client: &Client, merged: &Arc<Merged>) -> Self {
         let (mut tools, mut places) = (Vec::new(), Vec::new());
-        for (at, item) in merged.items.iter().enumerate() {
+        for (at, item) in merged.iter().enumerate() {
             let tool = ModelTool::read(item.server.name(), &item.item.raw);
             if let (true, Ok(mut tool)) = (item.item.is_for_model(), tool) {
                 tool.named(item.outward.clone());
@@ -193,7 +220,7 @@ impl Shelf {
         let found = self.index.search(query, most);
         found.lines(|at| match self.places.get(at)? {
             Place::Listed(at) => {
-                let item = self.merged.items.get(*at)?;
+                let item = self.merged.get(*at)?;
                 Some(String::from_utf8_lossy(&item.text()).into_owned())
             }
             Place::Own(text) => Some(text.clone()),

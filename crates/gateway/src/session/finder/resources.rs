@@ -12,10 +12,10 @@ use switchboard_wire::{Id, Kind, Message, Method, Params, code, json};
 /// One resource a line, as `resources/list` has it.
 pub(super) async fn list(gateway: &Gateway, client: &Arc<Client>) -> String {
     let merged = gateway.host().merged(client, List::Resources).await;
-    let items = merged.items.iter().take(MERGED_PAGE);
+    let items = merged.iter().take(MERGED_PAGE);
     let text = items.map(|item| String::from_utf8_lossy(&item.text()).into_owned());
     let mut lines: Vec<String> = text.collect();
-    match merged.items.len() {
+    match merged.len() {
         0 => lines.push("There are no resources.".to_owned()),
         all if all > MERGED_PAGE => {
             lines.push(format!("{} more are left out.", all - MERGED_PAGE));

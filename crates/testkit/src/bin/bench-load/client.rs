@@ -1,6 +1,6 @@
 //! One MCP client.
 
-use crate::http::Connection;
+use crate::http::{Connection, Head};
 use crate::{Args, Era};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -10,6 +10,9 @@ use tokio::time::timeout;
 
 /// No call may take longer.
 const CALL_LIMIT: Duration = Duration::from_secs(30);
+
+/// Nor may it take longer until all tools are there, also of many servers under valgrind.
+const TOOLS_LIMIT: Duration = Duration::from_secs(300);
 
 /// What all clients call, and how.
 pub struct Target {
@@ -144,19 +147,20 @@ impl Client {
                 "clientInfo": {"name": "bench-load", "version": "1"},
             },
         });
-        let status = self.post(target, &initialize).await?;
+        let status = self.post(target, &initialize).await?.status;
         ensure!(status == 200, "initialize was answered {status}");
         let status = self
             .post(
                 target,
                 &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
             )
-            .await?;
+            .await?
+            .status;
         ensure!(status == 202, "initialized was answered {status}");
         Ok(())
     }
 
-    async fn post(&mut self, target: &Target, message: &Value) -> Result<u16> {
+    async fn post(&mut self, target: &Target, message: &Value) -> Result<Head> {
         let body = message.to_string();
         let request = format!(
             "POST {} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}",
@@ -165,8 +169,47 @@ impl Client {
             body.len()
         );
         let head = self.connection.exchange(request.as_bytes()).await?;
-        self.session = head.session.or(self.session.take());
-        Ok(head.status)
+        self.session = head.session.clone().or(self.session.take());
+        Ok(head)
+    }
+
+    /// Pages through the list until it has this many tools.
+    pub async fn wait_for_tools(&mut self, target: &Target, wanted: usize) -> Result<()> {
+        let all = async {
+            loop {
+                let found = self.count_tools(target).await?;
+                if found >= wanted {
+                    return Ok(());
+                }
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        };
+        timeout(TOOLS_LIMIT, all)
+            .await
+            .with_context(|| format!("{wanted} tools take too long to be there"))?
+    }
+
+    async fn count_tools(&mut self, target: &Target) -> Result<usize> {
+        let (mut count, mut cursor) = (0, Value::Null);
+        loop {
+            let mut params = target.params();
+            if cursor.is_string() {
+                params["cursor"] = cursor;
+            }
+            let ask =
+                json!({"jsonrpc": "2.0", "id": 0, "method": target.method(), "params": params});
+            let asked = timeout(TOOLS_LIMIT, self.post(target, &ask)).await;
+            let head = asked.context("a page takes too long")??;
+            ensure!(head.status == 200, "a page was answered {}", head.status);
+            let body = answer_in(&head, &self.connection.body)?;
+            let answer: Value = serde_json::from_slice(body).context("a page that is not JSON")?;
+            let tools = answer["result"]["tools"].as_array();
+            count += tools.context("a page without tools")?.len();
+            cursor = answer["result"]["nextCursor"].clone();
+            if cursor.is_null() {
+                return Ok(count);
+            }
+        }
     }
 
     /// One call, its answer checked.
@@ -189,16 +232,7 @@ impl Client {
             let text = String::from_utf8_lossy(&body[..body.len().min(300)]);
             bail!("a call was answered {}: {text}", head.status);
         }
-        if head.events {
-            let mut events = body.split(|byte| *byte == b'\n').rev();
-            let answer = events.find_map(|line| {
-                let data = line.strip_prefix(b"data:")?;
-                Some(data).filter(|data| data.len() > 2)
-            });
-            check(answer.context("no event")?, self.id, target)
-        } else {
-            check(body, self.id, target)
-        }
+        check(answer_in(&head, body)?, self.id, target)
     }
 
     /// Ends the session, if there is one; the answer does not matter.
@@ -210,6 +244,19 @@ impl Client {
             let _ = timeout(Duration::from_secs(1), end).await;
         }
     }
+}
+
+/// The answer in a body: all of it, or its last event.
+fn answer_in<'a>(head: &Head, body: &'a [u8]) -> Result<&'a [u8]> {
+    if !head.events {
+        return Ok(body);
+    }
+    let mut events = body.split(|byte| *byte == b'\n').rev();
+    let answer = events.find_map(|line| {
+        let data = line.strip_prefix(b"data:")?;
+        Some(data).filter(|data| data.len() > 2)
+    });
+    answer.context("no event")
 }
 
 /// The answer to this call, with what was asked for.

@@ -54,6 +54,9 @@ struct Args {
     /// Ask for the first page of tools instead of calling one
     #[arg(long)]
     list: bool,
+    /// Page through the list before the warm-up until it has so many tools
+    #[arg(long, value_name = "N", requires = "list")]
+    tools: Option<usize>,
     /// A file whose text is sent as the bearer token
     #[arg(long, value_name = "FILE")]
     token_file: Option<std::path::PathBuf>,
@@ -148,6 +151,12 @@ async fn one_client(
             return (stats, None);
         }
     };
+    if let Some(tools) = args.tools
+        && let Err(error) = client.wait_for_tools(target, tools).await
+    {
+        stats.error(&error);
+        return (stats, None);
+    }
     let warm = Instant::now() + Duration::from_millis(args.warmup_ms);
     while Instant::now() < warm {
         if let Err(error) = client.call(target).await {

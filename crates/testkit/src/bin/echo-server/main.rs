@@ -26,7 +26,7 @@ mod tools;
 mod world;
 mod ws;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use clap::{Parser, ValueEnum};
 
@@ -53,6 +53,9 @@ struct Args {
     /// Delay every `echo` by a random time up to this many milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 0)]
     random_delay: u64,
+    /// List so many tools besides those that do something.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    more_tools: u64,
     /// The name in serverInfo.
     #[arg(long, default_value = "echo-server")]
     name: String,
@@ -75,6 +78,7 @@ pub enum Eras {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let world = Arc::new(World::new(args.era, args.random_delay, args.name));
+    world.generation.store(args.more_tools, Ordering::SeqCst);
     let runtime = if args.threads <= 1 && !args.stdio {
         tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -1,29 +1,24 @@
 //! The answer to one HTTP request, and reading its body within the limits.
 
-use super::pool::{Connection, Pool};
+use super::{
+    http1::Fault,
+    pool::{Kept, Pool},
+};
 use crate::{
     budget::{Budget, Reserved},
     limits,
-    limits::{COPIED_BYTES, COUNTED_BYTES},
+    limits::COUNTED_BYTES,
 };
 use bytes::Bytes;
-use http::{HeaderMap, Response, StatusCode, header};
-use http_body::Body;
-use hyper::body::Incoming;
-use std::{
-    future::poll_fn,
-    pin::Pin,
-    task::ready,
-    time::{Duration, Instant},
-};
+use http::{HeaderMap, StatusCode, header};
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// The head of an answer and the connection that its body comes on.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    body: Incoming,
-    connection: Box<Connection>,
+    connection: Box<Kept>,
 }
 
 /// Why a body could not be read.
@@ -32,7 +27,7 @@ pub(super) enum BodyError {
     #[error("the server's answer is larger than {0} bytes")]
     TooLarge(usize),
     #[error("the server's answer broke off: {0}")]
-    Broken(#[from] hyper::Error),
+    Broken(#[from] Fault),
     #[error("the server's answer stood still for {0:?}")]
     Stalled(Duration),
 }
@@ -48,12 +43,10 @@ pub(super) enum Content {
 }
 
 impl Answer {
-    pub(super) fn new(response: Response<Incoming>, connection: Box<Connection>) -> Self {
-        let (head, body) = response.into_parts();
+    pub(super) fn new(status: StatusCode, headers: HeaderMap, connection: Box<Kept>) -> Self {
         Self {
-            status: head.status,
-            headers: head.headers,
-            body,
+            status,
+            headers,
             connection,
         }
     }
@@ -89,36 +82,21 @@ impl Answer {
     }
 
     /// The next piece of the body; `None` at its end.
-    pub(super) async fn chunk(&mut self) -> Option<Result<Bytes, hyper::Error>> {
-        let body = &mut self.body;
-        self.connection
-            .drive(poll_fn(|context| {
-                loop {
-                    // Trailers mean nothing here.
-                    match ready!(Pin::new(&mut *body).poll_frame(context)) {
-                        Some(Ok(frame)) => {
-                            if let Ok(data) = frame.into_data()
-                                && !data.is_empty()
-                            {
-                                return Some(Ok(data)).into();
-                            }
-                        }
-                        Some(Err(fault)) => return Some(Err(fault)).into(),
-                        None => return None.into(),
-                    }
-                }
-            }))
-            .await
+    pub(super) async fn chunk(&mut self) -> Option<Result<Bytes, Fault>> {
+        self.connection.line.chunk().await.transpose()
     }
 
-    /// The whole body.
+    /// The whole body, copied once: from what came with the head, and straight from the
+    /// connection.
     pub(super) async fn collect(
         &mut self,
         cap: usize,
         stall: Duration,
         budget: &Budget,
     ) -> Result<Bytes, BodyError> {
-        let announced = usize::try_from(self.body.size_hint().lower()).unwrap_or(usize::MAX);
+        let line = &mut self.connection.line;
+        let announced = line.left().unwrap_or_default();
+        let announced = usize::try_from(announced).unwrap_or(usize::MAX);
         if announced > cap {
             return Err(BodyError::TooLarge(cap));
         }
@@ -126,46 +104,30 @@ impl Answer {
         if announced >= COUNTED_BYTES {
             reserved = reserve(budget, announced).await;
         }
+        let mut buffer = Vec::with_capacity(announced.min(limits::ALLOCATED_BYTES));
         // The body may be long in coming; once it has begun it must not stop.
-        let Some(first) = self.chunk().await.transpose()? else {
-            return Ok(Bytes::new());
-        };
-        let Some(second) = self.soon(stall).await? else {
-            return Ok(match first.len() {
-                COUNTED_BYTES.. => budget.hold(first.to_vec()),
-                COPIED_BYTES.. => first,
-                _ => Bytes::copy_from_slice(&first),
-            });
-        };
-        let mut buffer = Vec::with_capacity(
-            announced
-                .min(limits::ALLOCATED_BYTES)
-                .max(first.len() + second.len()),
-        );
-        buffer.extend_from_slice(&first);
-        drop(first);
-        let mut next = Some(second);
-        while let Some(chunk) = next {
-            let length = buffer.len() + chunk.len();
-            if length > cap {
+        while !line.is_ended() {
+            let more = match buffer.is_empty() {
+                true => line.collect_into(&mut buffer).await?,
+                false => timeout(stall, line.collect_into(&mut buffer))
+                    .await
+                    .map_err(|_| BodyError::Stalled(stall))??,
+            };
+            if buffer.len() > cap {
                 return Err(BodyError::TooLarge(cap));
             }
-            buffer.extend_from_slice(&chunk);
-            drop(chunk);
-            if reserved.is_none() && length >= COUNTED_BYTES {
+            if !more {
+                break;
+            }
+            if reserved.is_none() && buffer.len() >= COUNTED_BYTES {
                 reserved = reserve(budget, limits::RESERVED_BYTES).await;
             }
-            next = self.soon(stall).await?;
         }
         drop(reserved);
-        Ok(budget.hold(buffer))
-    }
-
-    async fn soon(&mut self, stall: Duration) -> Result<Option<Bytes>, BodyError> {
-        match timeout(stall, self.chunk()).await {
-            Ok(chunk) => Ok(chunk.transpose()?),
-            Err(_) => Err(BodyError::Stalled(stall)),
-        }
+        Ok(match buffer.len() {
+            COUNTED_BYTES.. => budget.hold(buffer),
+            _ => buffer.into(),
+        })
     }
 
     /// At most `cap` bytes from the beginning of the body, for people to read.
@@ -191,7 +153,7 @@ impl Answer {
     /// Waits a moment for the end of a body that nobody needs, so that the
     /// connection can be kept; closes it where the end does not come.
     pub(super) async fn discard(mut self, pool: &Pool, patience: Duration) {
-        if !self.body.is_end_stream()
+        if !self.connection.line.is_ended()
             && self.beginning(64 * 1024, patience).await.len() == 64 * 1024
         {
             return;
@@ -213,7 +175,7 @@ impl Answer {
             ))
         });
         // Nothing is left of what was read, so that its buffer ends here.
-        drop((self.headers, self.body));
+        drop(self.headers);
         pool.keep(self.connection, announced);
     }
 }

@@ -2,11 +2,11 @@
 //! within the origin.
 
 use super::{
-    Asking, Authorize, Refusal, Withheld, answer::Answer, body::PayloadBody, headers::is_ours,
-    link::Shared, pool::PoolError, redirect,
+    Asking, Authorize, Refusal, Withheld, answer::Answer, headers::is_ours, http1::Request,
+    link::Shared, redirect,
 };
 use crate::{limits, link::Undelivered};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use std::sync::atomic::Ordering;
 use switchboard_wire::Payload;
 
@@ -21,49 +21,56 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn request(
-        &self,
-        shared: &Shared,
-        path: &Uri,
-        credentials: Option<&HeaderMap>,
-    ) -> Request<PayloadBody> {
-        let mut request = Request::new(PayloadBody::from(self.payload.clone()));
-        *request.method_mut() = self.method.clone();
+    fn request(&self, shared: &Shared, path: &Uri, credentials: Option<&HeaderMap>) -> Request<'_> {
         let forward = shared.pool.forward();
-        *request.uri_mut() = match forward {
+        let target = match forward {
             Some(_) => whole(shared, path).unwrap_or_else(|_| path.clone()),
             None => path.clone(),
         };
-        let headers = request.headers_mut();
-        headers.clone_from(self.headers);
+        let mut more = HeaderMap::new();
         for (name, value) in self.more {
-            headers.insert(name.clone(), value.clone());
+            more.insert(name.clone(), value.clone());
         }
         for (name, value) in credentials.into_iter().flatten() {
             if !is_ours(name) {
-                headers.insert(name.clone(), value.clone());
+                more.insert(name.clone(), value.clone());
             }
         }
         if let Some(Some(shown)) = forward {
-            headers.insert(header::PROXY_AUTHORIZATION, shown.clone());
+            more.insert(header::PROXY_AUTHORIZATION, shown.clone());
         }
-        request
+        Request {
+            method: self.method.clone(),
+            target,
+            headers: self.headers,
+            more,
+            payload: self.payload,
+        }
     }
 }
 
 /// Sends a request and gives the head of its final answer. A refusal (401, 403)
 /// comes back only if nobody can do anything about it.
 pub(super) async fn fetch(shared: &Shared, wanted: Wanted<'_>) -> Result<Answer, Undelivered> {
-    fetch_at(shared, wanted, shared.path()).await
+    fetch_from(shared, wanted, shared.path(), true).await
 }
 
 /// The same at another path of the origin; a redirect is not remembered there.
 pub(super) async fn fetch_at(
     shared: &Shared,
     wanted: Wanted<'_>,
-    mut path: Uri,
+    path: Uri,
 ) -> Result<Answer, Undelivered> {
     let home = path == shared.path();
+    fetch_from(shared, wanted, path, home).await
+}
+
+async fn fetch_from(
+    shared: &Shared,
+    wanted: Wanted<'_>,
+    mut path: Uri,
+    home: bool,
+) -> Result<Answer, Undelivered> {
     let mut redirects = 0;
     let mut refusals = 0;
     loop {
@@ -71,15 +78,9 @@ pub(super) async fn fetch_at(
             Some(authorize) => Some(credentials(shared, &**authorize, &wanted, &path).await?),
             None => None,
         };
-        let answer = match shared
-            .pool
-            .send(wanted.request(shared, &path, credentials.as_ref()))
-            .await
-        {
-            Ok(answer) => answer,
-            Err(PoolError::Stale) => continue,
-            Err(PoolError::Undelivered(why)) => return Err(why),
-        };
+        let request = wanted.request(shared, &path, credentials.as_ref());
+        let answer = shared.pool.send(&request).await?;
+        drop(request);
         if let Some(authorize) = &shared.authorize {
             authorize.answered(&answer.headers);
             let let_in = answer.status.is_success();

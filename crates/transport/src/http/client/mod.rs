@@ -14,12 +14,11 @@
 
 mod answer;
 mod backoff;
-mod body;
-mod connector;
 mod fetch;
 mod flights;
 mod gate;
 mod headers;
+mod http1;
 mod legacy_sse;
 mod link;
 mod pool;

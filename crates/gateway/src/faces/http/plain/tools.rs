@@ -9,7 +9,6 @@ use switchboard_host::{Client, catalog::List};
 pub(super) async fn list(gateway: &Gateway, client: &Arc<Client>) -> String {
     let merged = gateway.host().merged(client, List::Tools).await;
     let tools: Vec<Value> = merged
-        .items
         .iter()
         .filter_map(|item| {
             let definition: Value = serde_json::from_slice(&item.item.raw).ok()?;

@@ -56,8 +56,8 @@ fn serve(mut stream: std::net::TcpStream, answer: &str) {
     }
 }
 
-fn request<B>(url: &http::Uri, body: B) -> Request<B> {
-    let request = Request::post(url.clone())
+fn request<B>(url: &http::Uri, body: B) -> http::Request<B> {
+    let request = http::Request::post(url.clone())
         .header("host", "127.0.0.1")
         .header("content-type", "application/json")
         .header("accept", "application/json, text/event-stream");
@@ -72,17 +72,25 @@ fn spent() -> u64 {
 
 async fn ours(url: &http::Uri, at_once: usize) -> u64 {
     let dialer = Dialer::new(url, Via::default(), Duration::from_secs(10));
-    let pool = Arc::new(Pool::new(dialer, &HttpOptions::default()));
-    let budget = Budget::default();
+    let pool = Pool::new(dialer, &HttpOptions::default());
+    let budget = &Budget::default();
+    let (head, ()) = request(url, ()).into_parts();
+    let (pool, head) = (&pool, &head);
     let one = || async {
         let payload = Payload::from(Bytes::from_static(BODY));
-        let sent = pool.send(request(url, PayloadBody::from(payload))).await;
-        let Ok(mut answer) = sent else {
+        let asked = Request {
+            method: head.method.clone(),
+            target: http::Uri::from_static("/mcp"),
+            headers: &head.headers,
+            more: http::HeaderMap::new(),
+            payload: &payload,
+        };
+        let Ok(mut answer) = pool.send(&asked).await else {
             panic!("no answer")
         };
-        let body = answer.collect(1 << 20, Duration::from_secs(10), &budget);
+        let body = answer.collect(1 << 20, Duration::from_secs(10), budget);
         assert_eq!(body.await.expect("a body").len(), BODY.len());
-        answer.finish(&pool);
+        answer.finish(pool);
     };
     measured(at_once, one).await
 }
