@@ -182,7 +182,7 @@ pub const FIRST_USE: Duration = Duration::from_secs(60);
 /// Merged lists that are kept made.
 pub const MERGED_VIEWS: usize = 256;
 /// Looks at all servers that are remembered, each for one client or principal and list.
-pub const SETTLED: usize = 16 * 1024;
+pub const SETTLED: usize = 16384;
 /// Tasks and pages of one server whose owners are known; of one principal.
 pub const OWNED_EACH: usize = 4096;
 /// The same of all principals together.

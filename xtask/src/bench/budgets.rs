@@ -19,6 +19,9 @@ const PAGE: &str = "docs/design/budgets.md";
 /// before the budget should move down.
 const MARGIN: u64 = 5;
 
+/// How often a call is counted that costs too much, and each before its budget is written.
+const COUNTS: usize = 2;
+
 /// A call that has a budget.
 struct Budgeted {
     name: &'static str,
@@ -35,28 +38,28 @@ const ALL: [Budgeted; 4] = [
         by_http: false,
         path: "/mcp/echo",
         asks: &[],
-        calls: 400,
+        calls: 200,
     },
     Budgeted {
         name: "200 bytes, a server on HTTP",
         by_http: true,
         path: "/mcp/echo",
         asks: &[],
-        calls: 400,
+        calls: 200,
     },
     Budgeted {
         name: "1 MiB, a server on stdio",
         by_http: false,
         path: "/mcp/echo",
         asks: &["--bytes", "1048576"],
-        calls: 10,
+        calls: 3,
     },
     Budgeted {
         name: "a page of tools of all servers",
         by_http: false,
         path: "/mcp",
         asks: &["--list"],
-        calls: 400,
+        calls: 200,
     },
 ];
 
@@ -96,9 +99,20 @@ pub fn run(built: Option<&str>, write: bool) -> Result<()> {
     let is_same = kept.contains(&compiler);
     let (mut rows, mut over) = (String::new(), Vec::new());
     for one in ALL {
-        let counted = one.count(&gateway, &server, &load)?;
-        writeln!(rows, "| {} | {counted} |", one.name)?;
         let budget = budget(&kept, one.name);
+        let most = budget
+            .filter(|_| is_same && !write)
+            .map_or(0, |budget| budget + budget * MARGIN / 100);
+        // What is read in one piece or in several depends on what else the machine does,
+        // and only ever adds: the least counts.
+        let mut counted = u64::MAX;
+        for _ in 0..COUNTS {
+            counted = counted.min(one.count(&gateway, &server, &load)?);
+            if counted <= most {
+                break;
+            }
+        }
+        writeln!(rows, "| {} | {counted} |", one.name)?;
         println!("  {counted:>10}   budget {budget:?}   {}", one.name);
         let Some(budget) = budget.filter(|_| is_same && !write) else {
             continue;

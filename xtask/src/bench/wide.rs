@@ -52,9 +52,10 @@ pub fn run(built: Option<&str>, servers: &[usize]) -> Result<()> {
         };
         let mut page = parts(vec!["--list", "--tools"], PAGES);
         page.asks.push(&tools);
+        let mut call = parts(vec!["--tool", "s0000__payload", "--tools"], CALLS);
+        call.asks.push(&tools);
         let page = page.each(&[], None)?.total as f64;
         let each = page / (count * TOOLS).min(PAGE) as f64;
-        let call = parts(vec!["--tool", "s0000__payload"], CALLS);
         let call = call.each(&[], None)?.total as f64;
         let (first_each, first_call) = *first.get_or_insert((each, call));
         table.row([

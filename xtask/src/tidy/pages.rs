@@ -167,7 +167,7 @@ const ROWS: usize = 38;
 fn map(tree: &Tree) -> Vec<Finding> {
     let words = table(tree, "Words");
     // Words that are explained together are in one row.
-    let words = words.iter().flat_map(|row| row.split('|').nth(1));
+    let words = words.iter().filter_map(|row| row.split('|').nth(1));
     let words: usize = words.map(|some| some.split(',').count()).sum();
     let rows = rows(tree).len();
     let counted = [(words, WORDS, "words"), (rows, ROWS, "rows")];

@@ -192,12 +192,12 @@ impl Client {
     async fn count_tools(&mut self, target: &Target) -> Result<usize> {
         let (mut count, mut cursor) = (0, Value::Null);
         loop {
-            let mut params = target.params();
+            let mut params = json!({});
             if cursor.is_string() {
                 params["cursor"] = cursor;
             }
             let ask =
-                json!({"jsonrpc": "2.0", "id": 0, "method": target.method(), "params": params});
+                json!({"jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": params});
             let asked = timeout(TOOLS_LIMIT, self.post(target, &ask)).await;
             let head = asked.context("a page takes too long")??;
             ensure!(head.status == 200, "a page was answered {}", head.status);

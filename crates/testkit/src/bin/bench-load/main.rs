@@ -54,8 +54,8 @@ struct Args {
     /// Ask for the first page of tools instead of calling one
     #[arg(long)]
     list: bool,
-    /// Page through the list before the warm-up until it has so many tools
-    #[arg(long, value_name = "N", requires = "list")]
+    /// Page through the list before the warm-up until it has so many tools (legacy era)
+    #[arg(long, value_name = "N", conflicts_with = "era")]
     tools: Option<usize>,
     /// A file whose text is sent as the bearer token
     #[arg(long, value_name = "FILE")]

@@ -92,10 +92,10 @@ async fn echo(call: &Call, arguments: &Value) -> Answer {
 /// Counts, in a file as well if one is named (it outlives us), and only then waits.
 async fn count(call: &Call, arguments: &Value) -> Answer {
     let now = call.world.count.fetch_add(1, Ordering::SeqCst) + 1;
-    if let Some(path) = arguments["file"].as_str() {
-        if !append(path, "once") {
-            return Answer::failed("the file cannot be written");
-        }
+    if let Some(path) = arguments["file"].as_str()
+        && !append(path, "once")
+    {
+        return Answer::failed("the file cannot be written");
     }
     if wait(call, arguments["delayMs"].as_u64().unwrap_or(0)).await {
         Answer::text(now.to_string())
