@@ -292,6 +292,7 @@ pub(crate) fn metrics(state: &State) -> Metrics {
         ours: times(),
         theirs: times(),
         tokens: 10,
+        ..Line::default()
     };
     Metrics {
         seconds: 60.0,

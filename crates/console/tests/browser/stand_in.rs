@@ -235,6 +235,7 @@ fn calls(state: &State, query: &str) -> Reply {
         matching: matching.len(),
         dropped: 0,
         calls: older.into_iter().take(limit).cloned().collect(),
+        ..Page::default()
     })
 }
 
