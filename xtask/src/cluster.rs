@@ -117,7 +117,7 @@ impl Fleet {
         let before = locked(&self.addresses).get(number).cloned();
         let address = before.map_or_else(|| "127.0.0.1:0".to_owned(), |url| host(&url));
         let config = format!(
-            "{{\"mcpServers\":{{\"far\":{{\"type\":\"http\",\"url\":\"{}/mcp\"}}}}}}",
+            "{{\"mcpServers\":{{\"far\":{{\"type\":\"http\",\"url\":\"{}\"}}}}}}",
             self.server
         );
         let mut serve = self.command(number);

@@ -28,15 +28,20 @@ struct Node {
 impl Nats {
     /// One server.
     pub async fn one() -> Self {
-        Self::start(1).await
+        Self::start(1, "").await
+    }
+
+    /// One server with these settings besides.
+    pub async fn with(settings: &str) -> Self {
+        Self::start(1, settings).await
     }
 
     /// Three servers that form a cluster.
     pub async fn three() -> Self {
-        Self::start(3).await
+        Self::start(3, "").await
     }
 
-    async fn start(count: usize) -> Self {
+    async fn start(count: usize, more: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let addresses = free(count);
         let routes = free(count);
@@ -44,7 +49,7 @@ impl Nats {
         for index in 0..count {
             let config = folder.path().join(format!("n{index}.conf"));
             let store = folder.path().join(format!("n{index}"));
-            let mut text = settings(index, &addresses[index], &store);
+            let mut text = settings(index, &addresses[index], &store) + more;
             if count > 1 {
                 let others: Vec<String> =
                     routes.iter().map(|it| format!("\"nats://{it}\"")).collect();

@@ -178,9 +178,12 @@ impl Cluster {
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Answered>, NoAnswer> {
         let node = self.nodes.get(owner);
-        let node = node.filter(|node| !node.draining);
+        // One that is known to be dead is not waited for, although what it said has not
+        // ended yet.
+        let node = node.filter(|node| !node.draining && self.nodes.is_alive(owner));
         let node = node.ok_or(NoAnswer::Unreachable)?;
         let asked = tokio::select! {
+            biased;
             asked = self.links.ask(owner, &node, request) => asked,
             // One that is paused, or whose machine has gone, would never say so.
             () = gone(self.nodes.clone(), owner.to_owned()) => Err(NoAnswer::Broken),

@@ -176,6 +176,7 @@ fn ping() -> String {
 /// Asks until there is an answer; meanwhile nobody says that there is no such session.
 async fn until_ok(client: &mut HttpClient) -> Duration {
     let begun = std::time::Instant::now();
+    let mut unknown = 0;
     loop {
         let reply = client.post(ping()).await;
         match reply.status {
@@ -183,7 +184,11 @@ async fn until_ok(client: &mut HttpClient) -> Duration {
             StatusCode::SERVICE_UNAVAILABLE => {
                 assert!(reply.header("retry-after").is_some(), "{reply:?}");
             }
-            StatusCode::BAD_GATEWAY => {}
+            // What was on its way when its replica died; what is sent later finds another.
+            StatusCode::BAD_GATEWAY => {
+                unknown += 1;
+                assert_eq!(unknown, 1, "{reply:?}");
+            }
             _ => panic!("{reply:?}"),
         }
         assert!(begun.elapsed() < AGAIN, "{reply:?}");

@@ -127,7 +127,7 @@ async fn without_nats_at_the_start_it_is_said_what_to_do_or_joined_later() {
     let second = fleet.replica("r1", &[]).await;
     fleet.replicas.push(second);
     fleet.until_all_are_known().await;
-    until_ok(&mut fleet.replicas[1].as_well(&client)).await;
+    until_ok(&mut fleet.replicas[0].as_well(&client)).await;
 }
 
 #[tokio::test]
@@ -190,4 +190,41 @@ async fn what_cannot_be_used_is_said() {
     let ran = world.run(&alone).await;
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("--http"), "{ran:?}");
+}
+
+/// With the accounts and rights that we print a replica can do all that it needs, and
+/// nobody comes in without the password.
+#[tokio::test]
+async fn what_is_printed_for_nats_is_enough_and_not_more() {
+    let printed = World::new().run(&["cluster", "nats-config"]).await.ok().out;
+    let accounts = &printed[printed.find("accounts {").unwrap()..];
+    let settings = accounts.replace("REPLICA-PASSWORD", "canary-password");
+    let mut fleet = Fleet::on(Nats::with(&settings).await, 0).await;
+    let creds = fleet.world.write("creds", "replica:canary-password\n");
+    let creds = ["--cluster-creds", creds.to_str().unwrap()];
+    for name in ["r0", "r1"] {
+        fleet.certify(&fleet.folder.clone(), name).await;
+        let replica = fleet.replica(name, &creds).await;
+        fleet.replicas.push(replica);
+    }
+    let world = World::with(&fleet.servers);
+    let file = fleet.folder.join("r0.pem");
+    let (status, _, said) = fleet.launch(&world, &file, &[]).output(AGAIN).await;
+    assert_eq!(status.code(), Some(4), "{said}");
+    let mut client = fleet.replicas[0].legacy().await;
+    let arguments = json!({"steps": 3, "intervalMs": 60, "marker": "m"});
+    let params = json!({"name": "far__progress", "arguments": arguments});
+    let mut stream = client.stream("tools/call", params).await;
+    let first = stream.next().await.expect("an event").id.expect("a number");
+    switchboard_testkit::world::to_the_end(stream).await;
+    fleet.replicas[0].kill().await;
+    let mut there = fleet.replicas[1].as_well(&client);
+    until_ok(&mut there).await;
+    let headers = [("accept", "text/event-stream"), ("last-event-id", &*first)];
+    let again = there.open(http::Method::GET, &headers, "").await;
+    let (seen, answer) = switchboard_testkit::world::to_the_end(again).await;
+    assert_eq!((seen.len(), text_of(&answer)), (3, "m"));
+    let complaint = "NATS says that something is wrong";
+    let log = fleet.replicas[1].program.stderr();
+    assert!(!log.contains(complaint), "{log}");
 }
