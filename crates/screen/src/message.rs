@@ -21,7 +21,7 @@ pub enum Message {
     /// The gateway answers.
     Answered {
         /// What it was asked.
-        ask: Ask,
+        ask: Box<Ask>,
         /// Its answer, as text of JSON: whoever takes it knows what it is.
         answer: Result<Vec<u8>, Refused>,
     },

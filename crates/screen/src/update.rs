@@ -40,7 +40,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         }
         Message::Linked(link) => linked(model, link),
         Message::Changed(event) => changes::changed(model, *event),
-        Message::Answered { ask, answer } => answers::answered(model, ask, answer),
+        Message::Answered { ask, answer } => answers::answered(model, *ask, answer),
         Message::Wrote { run, lines } => {
             wrote(model, run, lines);
             Vec::new()

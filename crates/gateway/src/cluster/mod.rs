@@ -194,6 +194,11 @@ impl Cluster {
         asked
     }
 
+    /// Whether a replica is there: looked for now, since it may just have come.
+    pub(crate) async fn finds(&self, owner: &str) -> bool {
+        self.nodes.look().await.is_ok() && self.nodes.get(owner).is_some()
+    }
+
     /// Waits until a replica has gone.
     pub(crate) fn gone(&self, owner: &str) -> impl Future<Output = ()> + Send + use<> {
         gone(self.nodes.clone(), owner.to_owned())

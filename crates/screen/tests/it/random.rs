@@ -209,6 +209,7 @@ fn walk(seed: u64, steps: u64) {
                 break;
             }
             let answer = reply(&mut dice, &ask).map(|said| said.to_string().into_bytes());
+            let ask = Box::new(ask);
             open.extend(update(&mut bench.model, Message::Answered { ask, answer }));
         }
         look(&bench, &told);

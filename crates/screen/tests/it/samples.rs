@@ -324,6 +324,7 @@ impl Bench {
                         code: "not-found".into(),
                         ..Default::default()
                     });
+                    let ask = Box::new(ask);
                     open.extend(update(&mut self.model, Message::Answered { ask, answer }));
                 }
                 effect => self.done.push(effect),

@@ -134,6 +134,7 @@ impl Effects {
                 Some(client) => answer(&client, &ask, &directory).await,
                 None => Err(gone("no gateway is there to be asked")),
             };
+            let ask = Box::new(ask);
             let _ = tell.send(Message::Answered { ask, answer }).await;
         });
         // Only a call is given up with its page; everything else is soon answered.

@@ -127,7 +127,7 @@ async fn without_nats_at_the_start_it_is_said_what_to_do_or_joined_later() {
     let second = fleet.replica("r1", &[]).await;
     fleet.replicas.push(second);
     fleet.until_all_are_known().await;
-    until_ok(&mut fleet.replicas[0].as_well(&client)).await;
+    until_ok(&mut fleet.replicas[1].as_well(&client)).await;
 }
 
 #[tokio::test]

@@ -102,6 +102,7 @@ pub(super) async fn answer(
     // One that nobody made is refused where others are.
     let mut owner = cluster.owner(id)?;
     let begun = Instant::now();
+    let mut has_looked = false;
     loop {
         if owner != cluster.id() {
             match cluster.ask(&owner, handed.request(admission)?).await {
@@ -127,6 +128,13 @@ pub(super) async fn answer(
             }
             Err(Refusal::Unknown) if !cluster.is_reached() => {
                 return Some(reply::not_now(handed.id().as_ref()));
+            }
+            // Nobody has written of it, and its owner may have come a moment ago.
+            Err(Refusal::Unknown) if !has_looked && owner != cluster.id() => {
+                has_looked = true;
+                if !cluster.finds(&owner).await {
+                    return Some(Refusal::Unknown.response(handed.id().as_ref()));
+                }
             }
             Err(refusal) => return Some(refusal.response(handed.id().as_ref())),
         }

@@ -196,8 +196,7 @@ impl Client {
             if cursor.is_string() {
                 params["cursor"] = cursor;
             }
-            let ask =
-                json!({"jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": params});
+            let ask = json!({"jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": params});
             let asked = timeout(TOOLS_LIMIT, self.post(target, &ask)).await;
             let head = asked.context("a page takes too long")??;
             ensure!(head.status == 200, "a page was answered {}", head.status);
