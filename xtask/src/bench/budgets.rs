@@ -20,7 +20,7 @@ const PAGE: &str = "docs/design/budgets.md";
 const MARGIN: u64 = 5;
 
 /// How often a call is counted that costs too much, and each before its budget is written.
-const COUNTS: usize = 2;
+const COUNTS: usize = 4;
 
 /// A call that has a budget.
 struct Budgeted {
@@ -127,11 +127,13 @@ pub fn run(built: Option<&str>, write: bool) -> Result<()> {
         std::fs::write(&page, written(&compiler, &rows))?;
         return Ok(());
     }
-    ensure!(
-        is_same,
-        "NOT COMPARED: the budgets in {PAGE} are of another compiler than {compiler}; \
-         count them anew with --write, from a tree whose calls cost what they should"
-    );
+    if !is_same {
+        // Whoever has another compiler has done nothing wrong.
+        println!(
+            "NOT COMPARED: the budgets in {PAGE} are of another compiler than {compiler}; \
+             count them anew with --write, from a tree whose calls cost what they should"
+        );
+    }
     ensure!(
         over.is_empty(),
         "more than {MARGIN} % over budget: {}. What it goes to: --keep and callgrind_annotate. \
