@@ -61,10 +61,6 @@ pub struct Terminal {
 }
 
 /// What a terminal tells.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one at a time, and it is taken apart at once"
-)]
 pub enum Happened {
     /// Something for the screen.
     Told(Message),
