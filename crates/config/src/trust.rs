@@ -23,6 +23,7 @@ use crate::{
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 pub use store::{FoldersError, Said, Store};
+use switchboard_local::shell;
 
 /// The folder that we work in.
 #[derive(Clone, Debug, Default)]
@@ -305,13 +306,7 @@ impl Others {
 
 /// A path as one types it into a shell.
 pub fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    shell::quoted(&path.display().to_string(), "/._-+@:,")
 }
 
 #[cfg(test)]

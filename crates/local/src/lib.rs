@@ -7,6 +7,7 @@
 //! | [`random`] | random bytes and ids |
 //! | [`hex`](hex()), [`spoken`](spoken()) | bytes and durations as text |
 //! | [`wildcard`] | patterns with `*` |
+//! | [`shell`] | words as they are typed into a shell |
 //! | [`visible`] | text from elsewhere, so that it can be shown; the one table of hostile characters |
 //! | [`secret`] | what looks like a secret, and texts without it |
 //! | [`diff`] | two texts, line by line |
@@ -21,6 +22,7 @@ pub mod limits;
 pub mod private;
 pub mod random;
 pub mod secret;
+pub mod shell;
 pub mod signals;
 mod spoken;
 pub mod visible;

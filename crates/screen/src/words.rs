@@ -1,6 +1,7 @@
 //! The command line's words: taking them apart, and completing them.
 
 use crate::limits;
+use switchboard_local::shell;
 
 /// A command of the program, for completion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,11 +92,7 @@ pub fn split(line: &str) -> Option<Vec<String>> {
 
 /// A word as it is typed into a shell.
 pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    shell::quoted(word, "-_./:=@%+,")
 }
 
 /// What could stand where the cursor is: how many characters before it stay, and the words.

@@ -35,6 +35,8 @@ pub struct Attached {
     pub running: Running,
     /// Its servers.
     pub servers: Vec<Served>,
+    /// A hash of what it permits.
+    rules: String,
     control: String,
     client: Option<String>,
 }
@@ -77,25 +79,28 @@ impl Attached {
         let mut attached = Self {
             running: running.clone(),
             servers: Vec::new(),
+            rules: String::new(),
             control,
             client,
         };
-        attached.servers = attached.known().map_err(|fault| match fault.kind() {
+        attached.look().map_err(|fault| match fault.kind() {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => AttachError::Silent,
             _ => AttachError::Unfit(fault),
         })?;
         Ok(attached)
     }
 
-    fn known(&self) -> io::Result<Vec<Served>> {
-        Ok(self.get::<Serving>("servers", PROMPT)?.servers)
+    /// Asks what it has and what it permits, of one moment.
+    fn look(&mut self) -> io::Result<()> {
+        let serving: Serving = self.get("servers", PROMPT)?;
+        (self.servers, self.rules) = (serving.servers, serving.rules);
+        Ok(())
     }
 
     /// Has the gateway read its configuration again, and asks what it has then.
     pub fn reload(&mut self) -> io::Result<()> {
         self.post::<Reloaded>("reload", &Value::Null, limits::RELOAD)?;
-        self.servers = self.known()?;
-        Ok(())
+        self.look()
     }
 
     /// The gateway as one document, if it says so.
@@ -111,8 +116,7 @@ impl Attached {
 
     /// Whether it permits just what these rules do.
     pub fn permits_the_same(&self, rules: &Rules) -> bool {
-        let theirs = self.get::<Serving>("servers", PROMPT);
-        theirs.is_ok_and(|theirs| *theirs.rules == **rules.made_of())
+        *self.rules == **rules.made_of()
     }
 
     /// Asks for what is at a path below `/api/v1/`, and waits so long in all.

@@ -3,7 +3,7 @@
 
 use crate::Desk;
 use serde_json::json;
-use switchboard_testkit::world::{World, echo, servers};
+use switchboard_testkit::world::{World, answering, echo, servers};
 
 #[tokio::test]
 async fn a_resource_that_changes_is_read_again() {
@@ -48,13 +48,11 @@ async fn arguments_are_completed_and_the_log_is_told_how_much() {
     desk.is_quiet().await;
 }
 
+/// How a task is written.
+const TASK: &str = r#"task='{"taskId":"t-1","status":"'$state'","statusMessage":"half of it","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":60000}'"#;
+
 /// A server whose one tool is run as a task and no other way.
 const TASKS: &str = r#"
-state=working
-while read -r line; do
-  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  task='{"taskId":"t-1","status":"'$state'","statusMessage":"half of it","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":60000}'
-  case "$line" in
     *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}' ;;
     *'"tools/list"'*) answer='"result":{"tools":[{"name":"work","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}' ;;
     *'"tools/call"'*'"task"'*) answer='"result":{"task":'$task'}' ;;
@@ -62,15 +60,12 @@ while read -r line; do
     *'"tasks/get"'*) answer='"result":'$task ;;
     *'"tasks/cancel"'*) state=cancelled; answer='"result":'$(printf %s "$task" | sed s/working/cancelled/) ;;
     *'"tasks/result"'*) answer='"result":{"content":[{"type":"text","text":"the work is done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}}' ;;
-    *) answer='"error":{"code":-32601,"message":"no"}' ;;
-  esac
-  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
-done
 "#;
 
 #[tokio::test]
 async fn a_task_is_begun_looked_at_and_ended() {
-    let entry = json!({"command": "sh", "args": ["-c", TASKS], "roots": ["/srv/work"]});
+    let script = format!("state=working\n{}", answering(TASK, TASKS));
+    let entry = json!({"command": "sh", "args": ["-c", script], "roots": ["/srv/work"]});
     let desk = Desk::with(World::with(&servers([("slow", entry)]))).await;
     let page = &desk.browser;
     desk.go("#/servers/slow/tools/work").await;

@@ -1,7 +1,7 @@
 //! What follows from the cluster's key: ids of sessions that nobody else can make, and the
 //! seal of what replicas tell each other through others.
 
-use crate::session::seal::Seal;
+use crate::session::seal::{self, Seal};
 use aws_lc_rs::{digest, hmac};
 use std::fmt;
 use subtle::ConstantTimeEq;
@@ -100,12 +100,7 @@ impl Key {
 }
 
 fn derived(what: &str, key: &str) -> digest::Digest {
-    let mut whole = digest::Context::new(&digest::SHA256);
-    for part in ["switchboard cluster", what, key] {
-        whole.update(&(part.len() as u64).to_le_bytes());
-        whole.update(part.as_bytes());
-    }
-    whole.finish()
+    seal::digest_of(["switchboard cluster", what, key].map(str::as_bytes))
 }
 
 /// A new id for a replica, behind the name by which load balancers know it.

@@ -38,27 +38,20 @@ impl Metrics {
 }
 
 fn line(cell: &Cell) -> Line {
-    let (mut ours, mut theirs, mut whole) =
-        (Counts::default(), Counts::default(), Counts::default());
-    let (mut calls, mut errors, mut classes) = (0, 0, Vec::new());
+    let (errors, whole, theirs) = cell.sum();
+    let (mut ours, mut classes) = (Counts::default(), Vec::new());
     for (outcome, series) in cell.series() {
-        let took = series.whole.now();
-        let count = took.count();
-        whole.add(&took);
-        calls += count;
         if outcome.is_error() {
-            errors += count;
-            classes.push((outcome.word().to_owned(), count));
+            classes.push((outcome.word().to_owned(), series.whole.now().count()));
         }
         ours.add(&series.ours.now());
-        theirs.add(&series.at_server.now());
     }
     let is_tool = cell.method == Method::ToolsCall;
     Line {
         server: cell.server.to_string(),
         method: super::method(cell.method).to_owned(),
         tool: is_tool.then(|| cell.tool.to_string()),
-        calls,
+        calls: whole.count(),
         errors,
         classes,
         took: times(&whole),

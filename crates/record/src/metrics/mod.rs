@@ -283,11 +283,6 @@ impl Metrics {
         }
     }
 
-    /// The same for people.
-    pub fn stats(&self) -> Stats {
-        Stats::of(&self.shared.cells.all(), self.since.elapsed())
-    }
-
     /// The calls that were counted last.
     pub fn list(&self) -> &Arc<CallList> {
         &self.shared.list

@@ -1,14 +1,7 @@
 //! What was counted, for people: a line for each server and tool.
 
-use super::{cells::Cell, histogram::Counts};
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
 use switchboard_api::insight;
-use switchboard_wire::Method;
 
 /// What was counted since a gateway began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,14 +62,6 @@ impl Quantiles {
             p99: seconds(times.p99),
         }
     }
-
-    fn of(counts: &Counts) -> Self {
-        Self {
-            p50: counts.quantile(0.5),
-            p95: counts.quantile(0.95),
-            p99: counts.quantile(0.99),
-        }
-    }
 }
 
 /// Bytes of text that are one token, roughly.
@@ -103,44 +88,6 @@ impl Stats {
         Self {
             seconds,
             lines: metrics.lines.into_iter().map(line).collect(),
-        }
-    }
-
-    pub(super) fn of(cells: &[Arc<Cell>], since: Duration) -> Self {
-        let seconds = since.as_secs_f64();
-        // What no server was asked for stands last.
-        let mut lines: BTreeMap<(bool, &str, bool, &str, &str), Line> = BTreeMap::new();
-        for cell in cells {
-            let (errors, whole, at_server) = cell.sum();
-            let is_tool = cell.method == Method::ToolsCall;
-            let calls = whole.count();
-            let bytes_out = cell.bytes_out.load(Ordering::Relaxed);
-            let line = Line {
-                server: cell.server.to_string(),
-                method: super::method(cell.method).to_owned(),
-                tool: is_tool.then(|| cell.tool.to_string()),
-                calls,
-                errors,
-                per_second: calls as f64 / seconds.max(f64::MIN_POSITIVE),
-                took: Quantiles::of(&whole),
-                at_server: Quantiles::of(&at_server),
-                bytes_in: cell.bytes_in.load(Ordering::Relaxed),
-                bytes_out,
-                tokens: bytes_out / BYTES_PER_TOKEN,
-            };
-            let server: &str = &cell.server;
-            let key = (
-                server.is_empty(),
-                server,
-                !is_tool,
-                cell.method.as_str(),
-                &*cell.tool,
-            );
-            lines.insert(key, line);
-        }
-        Self {
-            seconds,
-            lines: lines.into_values().collect(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use switchboard_api::calls::{Call, Copies, Crossed};
+use switchboard_local::shell;
 use switchboard_wire::Method;
 
 /// Where the gateway is, for whoever knows better.
@@ -50,11 +51,7 @@ fn curl(call: &Call, line: &str) -> String {
 
 /// A word for a shell.
 pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    shell::quoted(word, "-_./:@%+,")
 }
 
 #[cfg(test)]

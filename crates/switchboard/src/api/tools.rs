@@ -10,7 +10,10 @@ use super::{
 };
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
-use switchboard_api::tools::{Fault, Fields, Form, Tool, Tools, Validate, Validated};
+use switchboard_api::{
+    insight::Line,
+    tools::{Fault, Fields, Form, Tool, Tools, Validate, Validated},
+};
 use switchboard_host::{
     Server,
     catalog::{Item, List},
@@ -18,7 +21,6 @@ use switchboard_host::{
     pins::{Kind, News},
 };
 use switchboard_model::{ModelTool, Validators, Verdict, form, limits::PATIENT_VALIDATION};
-use switchboard_record::metrics::Line;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
@@ -81,8 +83,9 @@ fn all(api: &Api, only: Option<&str>) -> Tools {
         .watching
         .counting()
         .map_or_else(HashMap::new, |counting| {
-            let lines = counting.stats().lines.into_iter();
+            let (_, lines) = counting.calls().lines();
             lines
+                .into_iter()
                 .filter_map(|line| Some(((line.server.clone(), line.tool.clone()?), line)))
                 .collect()
         });
@@ -138,7 +141,6 @@ fn tool(
         () => None,
     };
     let line = counted.get(&(server.name().to_string(), item.key.clone()));
-    let micros = |seconds: Option<f64>| seconds.map(|seconds| (seconds * 1e6) as u64);
     Tool {
         server: server.name().to_string(),
         name: item.key.clone(),
@@ -156,8 +158,8 @@ fn tool(
         last: uses
             .and_then(|uses| uses.last(server.name(), &item.key))
             .map(|day| day * MILLIS_OF_A_DAY),
-        p50: line.and_then(|line| micros(line.took.p50)),
-        p99: line.and_then(|line| micros(line.took.p99)),
+        p50: line.and_then(|line| line.took.p50),
+        p99: line.and_then(|line| line.took.p99),
         decision: match ruling.decision {
             Decision::Allow => "allow",
             Decision::Ask(_) => "ask",

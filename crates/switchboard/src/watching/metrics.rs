@@ -12,7 +12,7 @@ use switchboard_config::{MetricsSetting, Observe};
 use switchboard_gateway::{Counts, Visitors, Written};
 use switchboard_host::{Host, Server, State, catalog};
 use switchboard_process::{self as process, Usage, descriptors};
-use switchboard_record::metrics::{Format, Kind, Labels, Metrics, Page, Stats};
+use switchboard_record::metrics::{Format, Kind, Labels, Metrics, Page};
 use switchboard_tasks as tasks;
 
 /// Counts for one gateway.
@@ -73,11 +73,6 @@ impl Counting {
     /// Counts and list of calls.
     pub(crate) fn calls(&self) -> &Metrics {
         &self.calls
-    }
-
-    /// What was counted of calls, for people.
-    pub(crate) fn stats(&self) -> Stats {
-        self.calls.stats()
     }
 
     /// All of it, for Prometheus.

@@ -4,17 +4,20 @@
 //!
 //! - `check.rs`: the promises, decided from the notes alone
 //! - `caller.rs`: a client that asks, comes back for its answers, and notes all of it
+//! - `lanes.rs`: several of them at the same time
 //! - `nemesis.rs`: a gateway that is killed, paused and started again at its address
 //! - `doctor.rs`: notes that are made wrong, so that it is known that each fault is found
 
 mod caller;
 mod check;
 mod doctor;
+mod lanes;
 mod nemesis;
 
 pub use caller::{Caller, Work};
 pub use check::{Violation, check};
 pub use doctor::{Fault, doctored};
+pub use lanes::Lanes;
 pub use nemesis::{Life, Nemesis};
 
 use std::path::Path;

@@ -47,21 +47,34 @@ pub fn echo(args: &[&str]) -> Value {
 /// what is in the file `says`. It runs `first` before it reads anything, and `last`
 /// when there is no more to read.
 pub fn shell_server(first: &str, last: &str, folder: &Path) -> Value {
-    let script = format!("{first}\n{SHELL_SERVER}\n{last}");
+    let script = answering(r#"printf '%s\n' "$line" >> got"#, SHELL_SERVER);
+    let script = format!("{first}\n{script}\n{last}");
     json!({"command": "sh", "args": ["-c", script], "cwd": folder})
 }
 
-const SHELL_SERVER: &str = r#"
+/// A shell script that is a server: it runs `each` for every line that it gets, and answers
+/// what its `cases` (of a shell's `case`) put into `$answer`; all else is an error.
+pub fn answering(each: &str, cases: &str) -> String {
+    SHELL_FRAME
+        .replace("EACH", each)
+        .replace("CASES", cases.trim_matches('\n'))
+}
+
+const SHELL_FRAME: &str = r#"
 while read -r line; do
-  printf '%s\n' "$line" >> got
   id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  EACH
   case "$line" in
-    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
-    *'"tools/list"'*) answer='"result":{"tools":[{"name":"ok","description":"'$(cat says 2>/dev/null)'","inputSchema":{"type":"object"}}]}' ;;
-    *'"tools/call"'*) answer='"result":{"content":[]}' ;;
-    *'"logging/setLevel"'*) answer='"result":{}' ;;
+CASES
     *) answer='"error":{"code":-32601,"message":"no"}' ;;
   esac
   [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
 done
+"#;
+
+const SHELL_SERVER: &str = r#"
+    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) answer='"result":{"tools":[{"name":"ok","description":"'$(cat says 2>/dev/null)'","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) answer='"result":{"content":[]}' ;;
+    *'"logging/setLevel"'*) answer='"result":{}' ;;
 "#;

@@ -29,7 +29,7 @@ mod signing;
 pub use approving::approve_by;
 pub use carriers::{CARRIERS, Carrier, Served, Upstream};
 pub use client::{Client, able_to, news, to_the_end};
-pub use entries::{address, command, config, echo, echo_http, servers, shell_server};
+pub use entries::{address, answering, command, config, echo, echo_http, servers, shell_server};
 pub use gateway::{Gateway, http, stdio, stdio_client, tool_names, until_listed};
 pub use processes::{alive, children, guard_of, kib, kill, numbers, peak_mib, until, worker_of};
 pub use ran::{RUN_LIMIT, Ran, run, run_with};

@@ -3,23 +3,17 @@
 
 use super::Fleet;
 use rustix::process::Signal;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 use switchboard_testkit::{
     DEADLINE,
-    history::{Caller, History, What, Work, check},
+    history::{Caller, History, Lanes, What, Work, check},
     nats::Nats,
-    world::{tries, until},
+    world::tries,
 };
 
 const LONG: Duration = Duration::from_secs(120);
 /// Clients that call at the same time.
-const LANES: u64 = 6;
+const LANES: usize = 6;
 
 /// What is done to a cluster.
 #[derive(Clone, Copy, Debug)]
@@ -60,26 +54,13 @@ async fn no_promise_is_broken_whatever_is_done_to_a_cluster() {
         interval: 15,
     };
     let places: Vec<String> = fleet.replicas.iter().map(|it| it.url.clone()).collect();
-    let calls = Arc::new(AtomicU64::new(0));
-    let stop = Arc::new(AtomicBool::new(false));
-    let mut lanes = Vec::new();
+    let mut callers = Vec::new();
     for lane in 0..LANES {
-        let at = &places[usize::try_from(lane).unwrap() % places.len()];
+        let at = &places[lane % places.len()];
         let caller = Caller::new(&format!("{at}/mcp"), &history, &work).await;
-        let mut caller = caller.spraying(&places);
-        let (stop, calls) = (stop.clone(), calls.clone());
-        lanes.push(tokio::spawn(async move {
-            while !stop.load(Ordering::Relaxed) {
-                match lane % 2 {
-                    0 => caller.quick().await,
-                    _ => caller.slow().await,
-                }
-                calls.fetch_add(1, Ordering::Relaxed);
-                caller.until_answered().await;
-            }
-            caller
-        }));
+        callers.push(caller.spraying(&places));
     }
+    let lanes = Lanes::begin(callers);
     let rounds = tries(1, 20);
     let mut hurt = 0;
     for round in 0..rounds {
@@ -90,24 +71,15 @@ async fn no_promise_is_broken_whatever_is_done_to_a_cluster() {
             Hurts::Restart((one + 1) % 3),
         ] {
             // Of all lanes: those whose replica has gone have theirs back.
-            let before = calls.load(Ordering::Relaxed);
-            let enough = || (calls.load(Ordering::Relaxed) >= before + 60).then_some(());
-            until(LONG, enough).await.expect("calls are answered");
+            lanes.answered(60, LONG).await;
             history.note(What::Hurt);
             suffer(&mut fleet, hurts).await;
             history.note(What::Well);
             hurt += 1;
         }
     }
-    let before = calls.load(Ordering::Relaxed);
-    let enough = || (calls.load(Ordering::Relaxed) >= before + 60).then_some(());
-    until(LONG, enough).await.expect("calls are answered");
-    stop.store(true, Ordering::Relaxed);
-    for lane in lanes {
-        let mut caller = lane.await.expect("a client goes on whatever happens");
-        caller.quick().await;
-        caller.end().await;
-    }
+    lanes.answered(60, LONG).await;
+    lanes.end().await;
     let notes = history.with_effects(&effects);
     assert_eq!(check(&notes), []);
     let answered = notes

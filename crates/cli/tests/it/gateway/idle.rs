@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 use switchboard_testkit::{
     HttpClient, LEGACY, text_of,
-    world::{Gateway, World, children, echo, servers, until},
+    world::{Gateway, World, answering, children, echo, servers, until},
 };
 
 /// How long a process may be unused.
@@ -204,25 +204,20 @@ async fn a_modern_client_is_there_as_long_as_its_channel() {
     assert_ne!(text_of(&second), text_of(&first));
 }
 
+/// How a task is written.
+const TASK: &str = r#"times='"createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null'"#;
+
 /// A server with one tool, which can only be had as a task.
 const TASKS: &str = r#"
-while read -r line; do
-  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  times='"createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null'
-  case "$line" in
     *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}' ;;
     *'"tools/list"'*) answer='"result":{"tools":[{"name":"long","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}' ;;
     *'"tools/call"'*) answer='"result":{"task":{"taskId":"t1","status":"working",'$times'}}' ;;
     *'"tasks/get"'*) answer='"result":{"taskId":"t1","status":"completed",'$times'}' ;;
-    *) answer='"error":{"code":-32601,"message":"no"}' ;;
-  esac
-  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
-done
 "#;
 
 #[tokio::test]
 async fn a_process_stays_while_a_task_is_open() {
-    let mut entry = json!({"command": "sh", "args": ["-c", TASKS]});
+    let mut entry = json!({"command": "sh", "args": ["-c", answering(TASK, TASKS)]});
     entry["idleTimeout"] = json!(IDLE.as_millis() as u64);
     let world = World::with(&servers([("t", entry)]));
     let (gateway, worker) = gateway(&world).await;

@@ -1,19 +1,13 @@
 //! Clients that call while their gateway is hurt: what happened is noted, and decided
 //! afterwards.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 use switchboard_testkit::{
     Program,
     history::{
-        Caller, Fault, History, Life, Nemesis, Note, Violation, What, Work, check, doctored,
+        Caller, Fault, History, Lanes, Life, Nemesis, Note, Violation, What, Work, check, doctored,
     },
-    world::{World, address, echo_http, servers, tries, until},
+    world::{World, address, echo_http, servers, tries},
 };
 
 const LONG: Duration = Duration::from_secs(60);
@@ -46,40 +40,20 @@ impl Scene {
             steps: 8,
             interval: 15,
         };
-        let calls = Arc::new(AtomicU64::new(0));
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut lanes = Vec::new();
-        for lane in 0..LANES {
+        let mut callers = Vec::new();
+        for _ in 0..LANES {
             let url = format!("{}/mcp", life.url());
-            let mut caller = Caller::new(&url, &history, &work).await;
-            let (stop, calls) = (stop.clone(), calls.clone());
-            lanes.push(tokio::spawn(async move {
-                while !stop.load(Ordering::Relaxed) {
-                    match lane % 2 {
-                        0 => caller.quick().await,
-                        _ => caller.slow().await,
-                    }
-                    calls.fetch_add(1, Ordering::Relaxed);
-                    caller.until_answered().await;
-                }
-                caller
-            }));
+            callers.push(Caller::new(&url, &history, &work).await);
         }
+        let lanes = Lanes::begin(callers);
         for (round, nemesis) in nemeses.iter().enumerate() {
             // After some answers, and a moment that differs from round to round.
-            let before = calls.load(Ordering::Relaxed);
-            let enough = || (calls.load(Ordering::Relaxed) >= before + 20).then_some(());
-            until(LONG, enough).await.expect("calls are answered");
+            lanes.answered(20, LONG).await;
             let moment = (seed + round as u64) * 977 % 40_000;
             tokio::time::sleep(Duration::from_micros(moment)).await;
             life.suffer(*nemesis, &history).await;
         }
-        stop.store(true, Ordering::Relaxed);
-        for lane in lanes {
-            let mut caller = lane.await.expect("a client goes on whatever happens");
-            caller.quick().await;
-            caller.end().await;
-        }
+        lanes.end().await;
         history.with_effects(&effects)
     }
 }
