@@ -2,6 +2,7 @@
 //! before anybody can use them (`standing.rs`).
 
 mod given;
+mod put_back;
 mod short;
 mod shown;
 mod standing;
@@ -12,6 +13,7 @@ use super::{
     Api,
     answer::{Answer, No, Reply},
     asking::Ask,
+    breakpoints,
     feed::Topic,
     proposals,
 };
@@ -28,6 +30,7 @@ use switchboard_record::audit::Record;
 use switchboard_tasks as tasks;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+    breakpoints::looks(api, ask);
     match (ask.route.verb, ask.part()) {
         ("GET", "") => Reply::json(&list(api, ask).await),
         ("GET", id) => Reply::json(&one(api, ask, id).await?),
@@ -138,26 +141,31 @@ async fn at_desk(api: &Arc<Api>, ask: &Ask, question: &Question, said: &Said) ->
         ));
     }
     // Where a person is asked in a client's place, that client is not the person.
-    let in_its_place = question.kind == Kind::Permission && !question.also_client;
+    let in_its_place =
+        question.kind == Kind::Held || (question.kind == Kind::Permission && !question.also_client);
     if (in_its_place || api.may.open) && ask.who.role < Role::Operator {
         return Err(No::not_allowed(
             "whether a call may be made is not for whoever makes it to say here",
         ));
     }
-    take(api, question, said, &ask.who.recorded()).await
+    let with_secrets = ask.who.role >= Role::Admin || *ask.who.principal == *whose;
+    take(api, question, said, &ask.who.recorded(), with_secrets).await
 }
 
-/// Answers a question of a call: `by` is who does.
+/// Answers a question of a call: `by` is who does; `with_secrets`, whether they may change a
+/// call that has some which they were not shown.
 pub(super) async fn take(
     api: &Arc<Api>,
     question: &Question,
     said: &Said,
     by: &str,
+    with_secrets: bool,
 ) -> Result<Taken, No> {
     if question.status == "open" {
         fits(question, said)?;
     }
-    let given = given::of(question, said).await?;
+    let whole = api.host.desk().find(&question.id).ok_or_else(unknown)?;
+    let given = given::of(question, &shown::whole(&whole), said, with_secrets).await?;
     let taken = api
         .host
         .desk()
@@ -238,8 +246,12 @@ async fn told(api: Weak<Api>) {
             () = tokio::time::sleep(limits::STANDING_LOOK) => None,
         };
         let Some(api) = api.upgrade() else { return };
+        breakpoints::look_after(&api);
         match asked {
             Some(asked) => {
+                if breakpoints::is_held(&asked) {
+                    breakpoints::tell(&api);
+                }
                 let question = shown::shown(&asked);
                 if asked.status != Status::Open {
                     by_client(&api, &question);
