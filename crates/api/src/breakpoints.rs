@@ -56,7 +56,7 @@ pub struct Breakpoints {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SetBreakpoint {
-    /// Which calls; nothing is all of them.
+    /// Which calls.
     pub filter: String,
     /// Where they are held.
     pub at: At,

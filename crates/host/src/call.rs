@@ -13,13 +13,13 @@
 //! last: a future holds what it is given twice, and is itself held by others.
 
 mod again;
-mod held;
 mod question;
 mod route;
+mod stopped;
 
 pub(crate) use again::{Retry, Standing};
-pub(crate) use held::{Onward, Stopped, can_be_held, held_for};
 pub use route::{route_uri, route_uris};
+pub(crate) use stopped::{Onward, Stopped, can_be_held, held_for};
 
 use crate::{
     catalog::{List, Listing},

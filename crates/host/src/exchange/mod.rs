@@ -9,7 +9,7 @@ mod attended;
 mod consent;
 mod crossing;
 mod event;
-mod held;
+mod hold;
 mod inbox;
 mod input;
 mod queued;
@@ -42,7 +42,7 @@ use crate::{
 };
 use bytes::Bytes;
 use consent::{Gate, Said};
-use held::{Hold, Leaving};
+use hold::{Hold, Leaving};
 use queued::Queued;
 use renewal::Renewal;
 use std::{fmt, future::pending, sync::Arc, time::Duration};

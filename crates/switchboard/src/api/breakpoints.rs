@@ -29,6 +29,13 @@ pub(super) fn answer(api: &Api, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.part()) {
         ("POST", _) => {
             let set: SetBreakpoint = ask.body()?;
+            // Nobody holds everything by saying nothing.
+            if set.filter.trim().is_empty() {
+                let hint = "every tool is tool:*";
+                return Err(No::invalid("a filter is needed")
+                    .field("/filter")
+                    .hint(hint));
+            }
             let filter = calls::read_filter(&set.filter)?;
             list.add(api.host.desk(), filter, &set, &ask.who.recorded())?;
             recorded(api, ask, "set", &set.filter);

@@ -25,7 +25,7 @@ use switchboard_api::{
     questions::{Answer as Said, Kind, Question, Questions, Taken},
     sessions::Role,
 };
-use switchboard_host::desk::{NotTaken, Status};
+use switchboard_host::desk::{self, NotTaken, Status};
 use switchboard_record::audit::Record;
 use switchboard_tasks as tasks;
 
@@ -73,7 +73,7 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Questions {
     let all = ask.word("all").is_some_and(|all| all == "true");
     let desk = api.host.desk().questions(all).into_iter();
     let desk = desk.filter(|question| ask.who.may_see(&question.principal));
-    let mut questions: Vec<Question> = desk.map(|question| shown::shown(&question)).collect();
+    let mut questions: Vec<Question> = desk.map(|question| seen_by(ask, &question)).collect();
     if ask.who.role >= Role::Viewer {
         questions.extend(standing::all(api).await);
         questions.extend(proposals::all(api, all));
@@ -97,7 +97,31 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Questions {
 fn desk_question(api: &Api, ask: &Ask, id: &str) -> Option<Question> {
     let found = api.host.desk().find(id)?;
     let may_see = ask.who.may_see(&found.principal);
-    may_see.then(|| shown::shown(&found))
+    may_see.then(|| seen_by(ask, &found))
+}
+
+/// A question of a call, as far as whoever asks may know of it.
+fn seen_by(ask: &Ask, found: &desk::Question) -> Question {
+    let question = shown::shown(found);
+    match ask.who.role >= Role::Viewer {
+        true => question,
+        false => of_its_own(question),
+    }
+}
+
+/// A question as whoever called sees it: an answer that is held is not for them to read yet.
+fn of_its_own(question: Question) -> Question {
+    let is_answer = question
+        .point
+        .as_deref()
+        .is_some_and(|point| point != "call");
+    match is_answer {
+        true => Question {
+            about: None,
+            ..question
+        },
+        false => question,
+    }
 }
 
 async fn one(api: &Arc<Api>, ask: &Ask, id: &str) -> Result<Question, No> {
@@ -284,7 +308,7 @@ pub(super) fn tell(api: &Arc<Api>, question: Question) {
     let question = Box::new(short::short(question));
     let whose: Option<Arc<str>> = question.principal.as_deref().map(Arc::from);
     let own = whose.as_ref().map(|whose| Event::Question {
-        question: question.clone(),
+        question: Box::new(of_its_own((*question).clone())),
         waiting: waiting_of(api, whose),
     });
     let waiting = waiting(api);

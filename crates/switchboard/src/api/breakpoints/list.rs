@@ -178,11 +178,10 @@ impl Breaks for List {
         if !set.iter().any(|one| one.is_at(coming.point)) {
             return None;
         }
-        let call = self.call(coming);
-        let wants = |one: &&One| {
-            one.is_at(coming.point) && one.filter.matches(&call, &mut |text| says(coming, text))
-        };
-        let one = set.iter().find(wants)?;
+        let (call, mut said) = (self.call(coming), Text::of(coming));
+        let one = set.iter().find(|one| {
+            one.is_at(coming.point) && one.filter.matches(&call, &mut |text| said.says(text))
+        })?;
         one.hits.fetch_add(1, Ordering::Relaxed);
         let why = match one.text.is_empty() {
             true => "every call".into(),
@@ -195,16 +194,40 @@ impl Breaks for List {
     }
 }
 
-/// Whether a text stands in what would be held, secrets left out. What is too large to be
-/// held is not looked through.
-fn says(coming: &Coming<'_>, text: &str) -> bool {
-    let raw = coming.message.raw();
-    if raw.len() > HELD_MESSAGE_BYTES {
-        return false;
+/// What would be held, for whoever looks for texts in it: made ready once, however many are
+/// looked for.
+struct Text<'a> {
+    raw: &'a [u8],
+    /// In small letters, with its secrets and without.
+    whole: Option<String>,
+    shown: Option<String>,
+}
+
+impl<'a> Text<'a> {
+    /// What is too large to be held is not looked through.
+    fn of(coming: &Coming<'a>) -> Self {
+        let raw = coming.message.raw();
+        Self {
+            raw: match raw.len() > HELD_MESSAGE_BYTES {
+                true => b"",
+                false => raw,
+            },
+            whole: None,
+            shown: None,
+        }
     }
-    let (said, text) = (String::from_utf8_lossy(raw), text.to_lowercase());
-    // What is not there with its secrets is not there without them.
-    said.to_lowercase().contains(&text) && redact(&said).0.to_lowercase().contains(&text)
+
+    /// Whether a text stands in it, secrets left out.
+    fn says(&mut self, text: &str) -> bool {
+        let (raw, text) = (self.raw, text.to_lowercase());
+        let said = || String::from_utf8_lossy(raw);
+        let whole = self.whole.get_or_insert_with(|| said().to_lowercase());
+        // What is not there with its secrets is not there without them.
+        whole.contains(&text) && {
+            let shown = || redact(&said()).0.to_lowercase();
+            self.shown.get_or_insert_with(shown).contains(&text)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use super::*;
 use std::time::Duration;
 use switchboard_host::{Host, permission::Rules};
-use switchboard_record::metrics::Metrics;
+use switchboard_record::tap::CallList;
 use switchboard_wire::{Era, Id, Message, Method};
 
 fn made() -> (Arc<Host>, Arc<List>) {
@@ -11,7 +11,7 @@ fn made() -> (Arc<Host>, Arc<List>) {
         Default::default(),
         Default::default(),
     );
-    let tap = Tap::begin(&host, Metrics::new().list().clone());
+    let tap = Tap::begin(&host, Arc::<CallList>::default());
     (host, List::new(tap))
 }
 

@@ -2,7 +2,7 @@
 //! it. It lies in the inbox until a person lets it go, as it is or changed, or keeps it back;
 //! where nobody does it ends by its own time.
 
-use super::{Answer, Event, Exchange, Inbox, Input, Outcome, Reply, Stage, failed};
+use super::{Answer, Asker, Event, Exchange, Inbox, Input, Outcome, Reply, Stage, failed};
 use crate::{
     bridge::rounds::asks_for_input,
     call::{Onward, Stopped, can_be_held, held_for},
@@ -12,7 +12,6 @@ use crate::{
     upstream::Connection,
 };
 use bytes::Bytes;
-use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
 use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, code, json};
 use tokio::{sync::oneshot, time::Instant};
@@ -69,8 +68,15 @@ impl Exchange {
     }
 
     /// Whether an answer is held before its client gets it.
+    #[inline]
     pub(super) fn holds(&mut self, reply: &Reply) -> bool {
-        let Some(asker) = self.asker.as_mut().filter(|asker| asker.may_be_held()) else {
+        let may_be_held = self.asker.as_ref().is_some_and(Asker::may_be_held);
+        may_be_held && self.hold_answer(reply)
+    }
+
+    #[cold]
+    fn hold_answer(&mut self, reply: &Reply) -> bool {
+        let Some(asker) = &mut self.asker else {
             return false;
         };
         let (method, client) = (asker.method(), asker.client().clone());
@@ -301,11 +307,10 @@ fn answer_of(text: &[u8], is_error: bool) -> Message {
     if !is_error {
         return Message::response(&id, &String::from_utf8_lossy(text));
     }
-    let error: Value = serde_json::from_slice(text).unwrap_or_default();
-    let object = ErrorObject {
-        code: error["code"].as_i64().unwrap_or(code::INTERNAL),
-        message: error["message"].as_str().unwrap_or_default().to_owned(),
-        data: error.get("data").cloned(),
-    };
-    Message::error(Some(&id), &object)
+    let text = String::from_utf8_lossy(text);
+    let written = format!("{{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{text}}}");
+    Message::parse(written.into()).unwrap_or_else(|_| {
+        let error = ErrorObject::new(code::INTERNAL, "what a person wrote is no error");
+        Message::error(Some(&id), &error)
+    })
 }
