@@ -234,6 +234,8 @@ pub const DESK_BYTES: usize = 32 * 1024 * 1024;
 pub const HELD_CALLS: usize = 256;
 /// The same of one principal.
 pub const HELD_CALLS_EACH: usize = 32;
+/// Characters of what such a call names, where it is shown.
+pub const HELD_NAME: usize = 200;
 /// Bytes of what is held of one of them.
 pub const HELD_MESSAGE_BYTES: usize = 256 * 1024;
 /// Bytes of what is held of all of them.

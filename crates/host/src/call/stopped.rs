@@ -72,7 +72,7 @@ impl Permitted {
         Some(Arc::new(Held {
             point: Point::Call,
             method,
-            name: self.named.text().map(str::to_owned),
+            name: self.named.text().map(Held::short),
             why: hit.why,
             text,
             is_error: false,

@@ -2,11 +2,13 @@
 //! Where nobody has set one a call costs a look at one flag.
 
 use super::Desk;
+use crate::limits;
 use bytes::Bytes;
 use std::{
     sync::{Arc, OnceLock, atomic::AtomicBool, atomic::AtomicU64, atomic::Ordering},
     time::Duration,
 };
+use switchboard_local::visible;
 use switchboard_wire::{Era, Message, Method};
 
 /// Where on its way something is held.
@@ -78,6 +80,11 @@ pub struct Held {
 }
 
 impl Held {
+    /// A name as it is shown: a client's may be as long as it likes.
+    pub(crate) fn short(name: &str) -> String {
+        visible::cut(name, limits::HELD_NAME)
+    }
+
     /// The same once it is over.
     pub(super) fn over(&self) -> Arc<Self> {
         Arc::new(Self {

@@ -104,7 +104,7 @@ impl Exchange {
         let held = Arc::new(Held {
             point: Point::Answer,
             method,
-            name: hit.name,
+            name: hit.name.as_deref().map(Held::short),
             why: hit.why,
             text: message.body_bytes(),
             is_error: message.kind() == Kind::Error,

@@ -32,7 +32,10 @@ use std::{
     collections::{HashMap, VecDeque},
     fmt,
     path::PathBuf,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use switchboard_api::{calls, insight::TapState};
@@ -49,6 +52,8 @@ pub struct Tap {
     ring: Ring,
     switch: MessageSwitch,
     armed: Mutex<Armed>,
+    /// Whether they go to a folder: every call looks.
+    is_recorded: AtomicBool,
     /// Calls whose messages are kept and that whoever keeps them on disk has not been told.
     unkept: Mutex<VecDeque<u64>>,
     upkeep: Mutex<Option<AbortOnDropHandle<()>>>,
@@ -94,6 +99,7 @@ impl Tap {
             ring: Ring::default(),
             switch: host.message_switch(),
             armed: Mutex::default(),
+            is_recorded: AtomicBool::new(false),
             unkept: Mutex::default(),
             upkeep: Mutex::default(),
         });
@@ -134,6 +140,8 @@ impl Tap {
     fn arm(&self, change: impl FnOnce(&mut Armed)) {
         let mut armed = self.armed.lock();
         change(&mut armed);
+        let is_recorded = armed.record.is_some();
+        self.is_recorded.store(is_recorded, Ordering::Relaxed);
         self.switch.set(armed.wants());
     }
 
@@ -295,7 +303,7 @@ impl Observer for Tap {
     fn message(&self, message: &Passing<'_>) {
         let Some(call) = message.call else { return };
         let is_new = self.ring.keep(call, message.edge, message.payload);
-        if is_new && self.armed.lock().record.is_some() {
+        if is_new && self.is_recorded.load(Ordering::Relaxed) {
             let mut unkept = self.unkept.lock();
             if unkept.len() >= limits::TAP_CALLS {
                 unkept.pop_front();

@@ -235,7 +235,7 @@ impl Ring {
 
     fn forget(&self, call: u64) {
         let mut place = self.place(call).lock();
-        if place.call != call {
+        if call == 0 || place.call != call {
             return;
         }
         let mut kept = take(&mut place.kept);

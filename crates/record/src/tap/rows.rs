@@ -111,10 +111,11 @@ pub(crate) fn row_of(path: &[Key], how: How, within: Within<'_>) -> Option<&'sta
             && row.covers(path, how, within.bridged)
             && row.is_of(within)
     };
-    // The one that says most of the path, and of those the one about eras.
+    // What a person has changed, then the one that says most of the path, and of those the
+    // one about eras.
     let found = ROWS.iter().filter(fits);
     found
-        .max_by_key(|row| (row.path.len(), row.is_between_eras))
+        .max_by_key(|row| (row.is_by_a_person, row.path.len(), row.is_between_eras))
         .map(|row| row.id)
 }
 

@@ -186,6 +186,18 @@ async fn what_is_too_large_is_told() {
         .await;
     assert_eq!(text(&answer), large);
     assert_eq!(stage.get("breakpoints").await["missed"], 2);
+    // What a client names is as long as it likes, and is not kept for that.
+    stage.hold("server:e", "call").await;
+    let long = "n".repeat(500_000);
+    let called = calling(stage.legacy().await, &long, json!({}));
+    let held = stage.one_held().await;
+    assert!(
+        held.to_string().len() < 4_000,
+        "{} bytes",
+        held.to_string().len()
+    );
+    stage.say(&held, json!({"action": "refuse"})).await;
+    assert!(error(&called.await.unwrap()).len() < 1_000);
 }
 
 /// A gateway that ends does not wait ten minutes, and sends nothing.

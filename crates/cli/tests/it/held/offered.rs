@@ -64,7 +64,9 @@ async fn answered(scripted: &Scripted) -> Value {
     loop {
         let record = scripted.record();
         let answer = record.lines().find_map(|line| {
-            let message: Value = serde_json::from_str(line).ok()?;
+            // Each line says first how long it is.
+            let (_, message) = line.split_once(':')?;
+            let message: Value = serde_json::from_str(message).ok()?;
             (message["id"] == "form-1").then(|| message["result"].clone())
         });
         if let Some(answer) = answer {
