@@ -18,6 +18,33 @@ export interface OpenedApp {
   border: boolean;
 }
 
+/** `GET breakpoints`, and the answer where one is set or removed. */
+export interface Breakpoints {
+  breakpoints: Breakpoint[];
+  until: number | null;
+  held: number;
+  missed: number;
+}
+
+/** One breakpoint. */
+export interface Breakpoint {
+  id: number;
+  filter: string;
+  at: BreakpointAt;
+  by: string;
+  since: number;
+  hits: number;
+}
+
+/** Where on its way something is held. */
+export type BreakpointAt = "call" | "result" | "both";
+
+/** `POST breakpoints`. */
+export interface SetBreakpoint {
+  filter?: string;
+  at?: BreakpointAt;
+}
+
 /** `GET calls`. */
 export interface CallPage {
   calls: Call[];
@@ -55,6 +82,7 @@ export interface Call {
   asked: number;
   kept: boolean;
   repeatable: boolean;
+  edited: boolean;
   replayOf: number | null;
 }
 
@@ -149,7 +177,7 @@ export interface Difference {
 }
 
 /** One change. */
-export type Event = { kind: "server"; server: Server } | { kind: "server-gone"; name: string; file: string | null } | { kind: "listed"; name: string; list: string } | { kind: "clients"; clients: Client[] } | { kind: "call"; call: Call } | { kind: "question"; question: Question; waiting: number } | { kind: "tap"; tap: TapState } | { kind: "updated"; name: string; uri: string } | { kind: "settings" } | { kind: "reset" };
+export type Event = { kind: "server"; server: Server } | { kind: "server-gone"; name: string; file: string | null } | { kind: "listed"; name: string; list: string } | { kind: "clients"; clients: Client[] } | { kind: "call"; call: Call } | { kind: "question"; question: Question; waiting: number } | { kind: "tap"; tap: TapState } | { kind: "breakpoints"; breakpoints: Breakpoints } | { kind: "updated"; name: string; uri: string } | { kind: "settings" } | { kind: "reset" };
 
 /** A server, as far as is known without asking it. State, sign-in and usability are three things, each with when and by what it was seen. */
 export interface Server {
@@ -214,6 +242,7 @@ export interface Question {
   schema: unknown;
   url: string | null;
   about: unknown;
+  point: string | null;
   changes: Change[];
   answers: string[];
   alsoClient: boolean;
@@ -222,7 +251,7 @@ export interface Question {
 }
 
 /** What kind of question it is, which says what answers it takes. */
-export type QuestionKind = "permission" | "form" | "page" | "sampling" | "sign-in" | "approval" | "changed" | "proposal";
+export type QuestionKind = "permission" | "form" | "page" | "sampling" | "sign-in" | "approval" | "changed" | "proposal" | "held";
 
 /** What was, and what is. */
 export interface Change {
@@ -668,6 +697,7 @@ export interface Document {
   clients: Client[];
   waiting: number;
   tap: TapState;
+  breakpoints: Breakpoints;
 }
 
 /** The gateway itself. */
@@ -798,6 +828,7 @@ export type Answer<Verb extends string, Path extends string> = Path extends unkn
   [Verb, Path] extends ['POST', `settings/change`] ? Written :
   [Verb, Path] extends ['GET', `calls/${string}`] ? CallDetail :
   [Verb, Path] extends ['DELETE', `calls/${string}`] ? Call :
+  [Verb, Path] extends ['DELETE', `breakpoints/${string}`] ? Breakpoints :
   [Verb, Path] extends ['GET', `questions/${string}`] ? Question :
   [Verb, Path] extends ['POST', `questions/${string}`] ? Taken :
   [Verb, Path] extends ['GET', `servers/${string}`] ? ServerDetail :
@@ -814,6 +845,9 @@ export type Answer<Verb extends string, Path extends string> = Path extends unkn
   [Verb, Path] extends ['GET', `export`] ? null :
   [Verb, Path] extends ['GET', `tap`] ? TapState :
   [Verb, Path] extends ['POST', `tap`] ? TapState :
+  [Verb, Path] extends ['GET', `breakpoints`] ? Breakpoints :
+  [Verb, Path] extends ['POST', `breakpoints`] ? Breakpoints :
+  [Verb, Path] extends ['DELETE', `breakpoints`] ? Breakpoints :
   [Verb, Path] extends ['GET', `questions`] ? Questions :
   [Verb, Path] extends ['GET', `servers`] ? Serving :
   [Verb, Path] extends ['GET', `tools`] ? Tools :

@@ -58,6 +58,8 @@ pub struct Call {
     pub kept: bool,
     /// Whether its tool says that it changes nothing, or that twice is as once.
     pub repeatable: bool,
+    /// Whether a person has changed it, or its answer, at a breakpoint.
+    pub edited: bool,
     /// The call that this one repeats.
     pub replay_of: Option<u64>,
 }

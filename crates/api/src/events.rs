@@ -5,6 +5,7 @@
 //! where it is large (`partial`): `GET questions/{id}` has all of it.
 
 use crate::{
+    breakpoints::Breakpoints,
     calls::Call,
     insight::TapState,
     questions::Question,
@@ -62,6 +63,11 @@ pub enum Event {
     Tap {
         /// How it is now.
         tap: TapState,
+    },
+    /// Breakpoints are others than they were.
+    Breakpoints {
+        /// How they are now.
+        breakpoints: Breakpoints,
     },
     /// A resource that somebody here subscribed to has changed.
     Updated {

@@ -9,6 +9,7 @@
 //! | [`state`] | the whole as one document: gateway, servers, clients |
 //! | [`events`] | what changed, as a stream |
 //! | [`calls`] | calls: the list, one with both its sides, making one, making it again |
+//! | [`breakpoints`] | calls that are held on their way |
 //! | [`apps`] | pages of servers, for a frame |
 //! | [`filter`] | which calls are wanted: one language for everybody |
 //! | [`questions`] | what waits for a person, and answers |
@@ -22,6 +23,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod apps;
+pub mod breakpoints;
 pub mod calls;
 pub mod events;
 pub mod filter;

@@ -27,6 +27,9 @@ pub enum Kind {
     Changed,
     /// An entry that somebody wants to add over the API: `approve`, `reject`.
     Proposal,
+    /// A call or an answer at a breakpoint: `release`, `edit` with what it is to be as
+    /// content, `refuse`.
+    Held,
 }
 
 /// One question.
@@ -61,8 +64,10 @@ pub struct Question {
     pub schema: Option<Value>,
     /// The page to visit.
     pub url: Option<String>,
-    /// What is asked about: arguments, a sampling request, an entry; without secrets.
+    /// What is asked about: arguments, a sampling request, an entry, a result; without secrets.
     pub about: Option<Value>,
+    /// What is held at a breakpoint: `call` (its arguments), `result`, `error`.
+    pub point: Option<String>,
     /// What was, and what is: for changed definitions, entries and approvals.
     pub changes: Vec<Change>,
     /// The answers that it takes.
@@ -110,7 +115,8 @@ pub struct Answered {
 pub struct Answer {
     /// One of the question's `answers`.
     pub action: String,
-    /// What was filled in, or the model's answer.
+    /// What was filled in, the model's answer, or what is held as it is to be. What was not
+    /// shown because it is a secret is left as it is shown: it is put back.
     pub content: Option<Value>,
     /// Which of the changes, where not all.
     pub only: Vec<String>,

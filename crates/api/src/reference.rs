@@ -4,7 +4,7 @@
 mod typescript;
 
 use crate::{
-    Refused, apps, calls, events, insight, questions,
+    Refused, apps, breakpoints, calls, events, insight, questions,
     routes::{Edits, ROUTES, Route},
     servers, sessions, settings, state, tools,
 };
@@ -41,6 +41,8 @@ fn types(at: &'static str) -> Types {
     all!(
         apps::Open,
         apps::Opened,
+        breakpoints::Breakpoints,
+        breakpoints::SetBreakpoint,
         calls::Page,
         calls::Detail,
         calls::Make,

@@ -177,6 +177,31 @@ pub const ROUTES: &[Route] = &[
         "Has messages kept, or no longer.",
     ),
     get(
+        "breakpoints",
+        Role::Viewer,
+        "breakpoints::Breakpoints",
+        "Which calls are held on their way.",
+    ),
+    post(
+        "breakpoints",
+        Role::Operator,
+        "breakpoints::SetBreakpoint",
+        "breakpoints::Breakpoints",
+        "Holds calls that match a filter, or their answers, until somebody lets them go.",
+    ),
+    delete(
+        "breakpoints/{id}",
+        Role::Operator,
+        "breakpoints::Breakpoints",
+        "Removes a breakpoint. What it holds stays held.",
+    ),
+    delete(
+        "breakpoints",
+        Role::Operator,
+        "breakpoints::Breakpoints",
+        "Removes all of them.",
+    ),
+    get(
         "questions",
         Role::Own,
         "questions::Questions",

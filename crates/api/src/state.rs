@@ -1,6 +1,6 @@
 //! The whole as one document.
 
-use crate::insight::TapState;
+use crate::{breakpoints::Breakpoints, insight::TapState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,8 @@ pub struct Document {
     pub waiting: usize,
     /// Whether messages are kept.
     pub tap: TapState,
+    /// Which calls are held on their way.
+    pub breakpoints: Breakpoints,
 }
 
 /// The gateway itself.

@@ -15,9 +15,11 @@
 mod again;
 mod question;
 mod route;
+mod stopped;
 
 pub(crate) use again::{Retry, Standing};
 pub use route::{route_uri, route_uris};
+pub(crate) use stopped::{Onward, Stopped, can_be_held, held_for};
 
 use crate::{
     catalog::{List, Listing},
@@ -138,7 +140,12 @@ pub(crate) async fn counted(
 ) -> Result<Exchange, CallError> {
     let counted = count(&admitted).await?;
     let asker = Asker::of(&admitted);
-    let exchange = send(host, admitted, watched).await?;
+    let may_be_held = asker.as_ref().is_some_and(Asker::may_be_held);
+    let noting = match watched {
+        Some(watched) => Noting::Watched(watched, may_be_held),
+        None => Noting::Nowhere,
+    };
+    let exchange = send(host, admitted, noting).await?;
     Ok(exchange.counted(counted).asked_for(asker))
 }
 
@@ -156,17 +163,27 @@ async fn count(admitted: &Admitted) -> Result<Option<InFlight>, CallError> {
     Ok(Some(counted))
 }
 
+/// Where it is noted how far a request came.
+enum Noting<'a> {
+    /// Nowhere.
+    Nowhere,
+    /// By those who watch its call, which may be held at a breakpoint.
+    Watched(&'a mut Watched, bool),
+    /// By those who watch its call, which was held.
+    Again(&'a mut Passed),
+}
+
 async fn send(
     host: &Host,
     admitted: Box<Admitted>,
-    mut watched: Option<&mut Watched>,
+    mut noting: Noting<'_>,
 ) -> Result<Exchange, CallError> {
     let routed = route::route(host, admitted).await?;
-    if let Some(watched) = &mut watched {
+    if let Noting::Watched(watched, _) = &mut noting {
         let client = &routed.admitted.client;
         watched.routed(&Destination::new(&routed.server, client, &routed.named));
     }
-    let mut passed = watched.map(Watched::phases);
+    let (mut passed, held_as) = noting.phases();
     let is_governed = is_governed(host, &routed);
     if is_governed
         && host
@@ -190,6 +207,12 @@ async fn send(
         passed.connect();
     }
     connection.takes(permitted.message().method())?;
+    if let Some(watched) = held_as
+        && let Some(held) = permitted.stops(watched, &connection)
+    {
+        // What is decided when it goes on is what counts.
+        return Ok(Exchange::held_back(connection, permitted.stopped(held)));
+    }
     mirror::can_be_said(&connection, &permitted)?;
     if mirror::concerns(&connection, &permitted) {
         // Boxed: most requests do without it.

@@ -230,6 +230,16 @@ pub const DESK_QUESTIONS_EACH: usize = 64;
 pub const DESK_QUESTION_BYTES: usize = 256 * 1024;
 /// Bytes of all of them.
 pub const DESK_BYTES: usize = 32 * 1024 * 1024;
+/// Calls that are held at breakpoints; of all.
+pub const HELD_CALLS: usize = 256;
+/// The same of one principal.
+pub const HELD_CALLS_EACH: usize = 32;
+/// Characters of what such a call names, where it is shown.
+pub const HELD_NAME: usize = 200;
+/// Bytes of what is held of one of them.
+pub const HELD_MESSAGE_BYTES: usize = 256 * 1024;
+/// Bytes of what is held of all of them.
+pub const HELD_BYTES: usize = 8 * 1024 * 1024;
 /// Those that are over and can still be looked up.
 pub const DESK_CLOSED: usize = 200;
 /// What is new of them that may wait for a listener.

@@ -136,6 +136,8 @@ pub const TAP_SHARE: usize = 2;
 /// Parts of a message from so many bytes on are kept once, if another message of the
 /// same call has them already.
 pub const TAP_SHARED_PIECE: usize = 4096;
+/// Of what may be kept, one part in so many is made free at once when it is full.
+pub const TAP_SLACK: usize = 64;
 /// Places of calls that gave way and are used again.
 pub const TAP_SPARE: usize = 64;
 /// Bytes that such a place may have.

@@ -194,6 +194,12 @@ pub const USES_LOOK: Duration = Duration::from_secs(60);
 
 /// How often it is looked what servers wait for, while somebody wants to know.
 pub const STANDING_LOOK: Duration = Duration::from_secs(2);
+/// Breakpoints that are set at once.
+pub const BREAKPOINTS: usize = 32;
+/// How long they stay after somebody last looked at what waits.
+pub const BREAKPOINT_PATIENCE: Duration = Duration::from_secs(600);
+/// Schemas that say something about one field of a form, where secrets are put back.
+pub const FORM_ALTERNATIVES: usize = 64;
 /// Questions about servers that are shown.
 pub const STANDING_OPEN: usize = 256;
 /// Those that were answered and can still be looked up.

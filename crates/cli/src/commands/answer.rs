@@ -11,7 +11,7 @@ use crate::{
     show::{out, safe, term},
 };
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use switchboard::{
     api::{
@@ -29,10 +29,11 @@ pub struct Options {
     pub id: String,
     /// The answer: one that the question takes. Without it the question is asked here
     pub action: Option<String>,
-    /// A field of a form; repeatable
+    /// A field of a form, or of what is held; repeatable
     #[arg(long = "set", value_name = "FIELD=VALUE", conflicts_with = "content")]
     pub set: Vec<String>,
-    /// What is filled in, or a model's answer: JSON, or a text for a model's answer
+    /// What is filled in, a model's answer, or what is held as it is to be: JSON, or a text for a
+    /// model's answer
     #[arg(long, value_name = "JSON")]
     pub content: Option<String>,
     /// Print JSON
@@ -43,6 +44,7 @@ pub struct Options {
 const EXAMPLES: &str = "Examples:
   switchboard answer 3f9a allow
   switchboard answer 3f9a accept --set name=Ada --set age=36
+  switchboard answer 3f9a edit --set path=/tmp/other
   switchboard answer 3f9a";
 
 /// Answers. Exit code 1 where somebody else was first.
@@ -111,7 +113,13 @@ fn content(options: &Options, question: &Question) -> Result<Option<Value>, Fail
         return Ok(None);
     }
     let fields = question.schema.as_ref().map(|schema| &schema["properties"]);
-    let mut filled = Map::new();
+    // What is held stays as it is but for these.
+    let held = match (question.kind, &question.about) {
+        (Kind::Held, Some(Value::Object(held))) => Some(held.clone()),
+        _ => None,
+    };
+    let is_held = held.is_some();
+    let mut filled = held.unwrap_or_default();
     for set in &options.set {
         let Some((name, text)) = set.split_once('=') else {
             let text = format!("--set {set:?} is no FIELD=VALUE");
@@ -119,6 +127,7 @@ fn content(options: &Options, question: &Question) -> Result<Option<Value>, Fail
         };
         let kind = fields.and_then(|fields| fields[name]["type"].as_str());
         let value = match kind {
+            None if is_held => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
             Some("string") | None => json!(text),
             Some(_) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
         };
@@ -187,6 +196,14 @@ fn choose(
         let _ = write!(out, "the answer, in one line: ");
         let _ = out.flush();
         content = Some(json!(line(input)?));
+    }
+    if question.kind == Kind::Held && action == "edit" {
+        let _ = write!(out, "what it is to be, as one line of JSON: ");
+        let _ = out.flush();
+        let text = line(input)?;
+        let read = serde_json::from_str(&text);
+        let wrong = |fault| Failure::usage(format!("that is no JSON: {fault}"));
+        content = Some(read.map_err(wrong)?);
     }
     Ok(Answer {
         action,

@@ -256,6 +256,7 @@ fn kind(kind: Kind) -> &'static str {
         Kind::Approval => "approval",
         Kind::Changed => "changed definitions",
         Kind::Proposal => "proposal",
+        Kind::Held => "held",
     }
 }
 

@@ -1,6 +1,7 @@
 //! `traffic`: calls as they pass through the running gateway, both sides of one, and one
 //! once more.
 
+mod breakpoints;
 mod list;
 mod replay;
 mod show;
@@ -32,6 +33,8 @@ enum Action {
     Show(show::Options),
     /// Make a call once more, and show where its result differs
     Replay(replay::Options),
+    /// Hold calls on their way until somebody lets them go, as they are or changed
+    Break(breakpoints::Options),
     /// Print a call as a command, for curl, or as a line of JSON-RPC
     Copy(CopyOptions),
     /// Print calls as a cassette, for switchboard replay and verify
@@ -73,6 +76,7 @@ const EXAMPLES: &str = "Examples:
   switchboard traffic --no-follow --json --filter 'era:bridged'
   switchboard traffic show 42
   switchboard traffic replay 42 --set limit=5
+  switchboard traffic break server:git tool:*delete*
   switchboard traffic copy 42 --as curl
   switchboard traffic export server:git ok > git.mcp.jsonl
 
@@ -92,6 +96,7 @@ impl Options {
             None => self.list.json,
             Some(Action::Show(options)) => options.json,
             Some(Action::Replay(options)) => options.json,
+            Some(Action::Break(options)) => options.json,
             Some(Action::Copy(_) | Action::Export(_)) => false,
         }
     }
@@ -104,6 +109,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         None => list::run(&gateway, &options.list, stop).await,
         Some(Action::Show(options)) => show::run(&gateway, options).await,
         Some(Action::Replay(options)) => replay::run(&gateway, options).await,
+        Some(Action::Break(options)) => breakpoints::run(&gateway, options, stop).await,
         Some(Action::Copy(options)) => copy(&gateway, options).await,
         Some(Action::Export(options)) => export(&gateway, options).await,
     })?

@@ -22,6 +22,7 @@ mod cluster;
 mod config;
 mod faults;
 mod gateway;
+mod held;
 mod inbox;
 mod lives;
 mod screens;

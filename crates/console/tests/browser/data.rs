@@ -123,6 +123,7 @@ pub(crate) fn document(state: &State) -> Document {
             .filter(|one| one.status == "open")
             .count(),
         tap: tap(false),
+        breakpoints: state.breakpoints.clone(),
     }
 }
 

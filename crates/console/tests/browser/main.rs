@@ -5,6 +5,7 @@ mod bench;
 mod corpus;
 mod data;
 mod forms;
+mod held;
 mod hostile;
 mod stand_in;
 mod views;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switchboard_api::{
     Refused,
+    breakpoints::{Breakpoint, Breakpoints},
     calls::{Call, Made, Page, Replayed},
     events::Event,
     questions::{Answer, Answered, Question, Questions, Taken},
@@ -35,6 +36,7 @@ const TOKEN: &str = "the-bearer";
 pub(crate) struct State {
     pub(crate) calls: Vec<Call>,
     pub(crate) questions: Vec<Question>,
+    pub(crate) breakpoints: Breakpoints,
     pub(crate) tools: Vec<Tool>,
     pub(crate) servers: Vec<switchboard_api::state::Server>,
     pub(crate) faults: Vec<Fault>,
@@ -140,6 +142,19 @@ async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> Reply {
             ..Replayed::default()
         }),
         ("POST", ["tap"]) => ok(&data::tap(parsed["armed"] == true)),
+        ("POST", ["breakpoints"]) => {
+            let id = state.breakpoints.breakpoints.len() as u64 + 1;
+            state.breakpoints.breakpoints.push(Breakpoint {
+                id,
+                filter: parsed["filter"].as_str().unwrap_or_default().into(),
+                ..Breakpoint::default()
+            });
+            ok(&state.breakpoints)
+        }
+        ("DELETE", ["breakpoints"]) => {
+            state.breakpoints = Breakpoints::default();
+            ok(&state.breakpoints)
+        }
         ("GET", ["questions"]) => questions(&state, query.contains("all=true")),
         ("GET", ["questions", id]) => match state.questions.iter().find(|one| one.id == *id) {
             Some(question) => ok(question),

@@ -6,6 +6,7 @@ import { begin, end, fault, gateway } from './store.js';
 import { globalKeys } from './keys.js';
 import { go, route } from './router.js';
 import { Fault, Skeleton, Toasts } from './parts/ui.js';
+import { BreakBar } from './parts/breaks.js';
 import { Header, Navigation, PLACES } from './parts/frame.js';
 import { Help } from './parts/help.js';
 import { Palette } from './parts/palette.js';
@@ -109,7 +110,7 @@ export function App() {
       }} onHelp=${() => {
         help.value = true;
       }} />
-      <main id="main" tabindex="-1" data-view=${view || 'servers'}><${View} /></main>
+      <main id="main" tabindex="-1" data-view=${view || 'servers'}><${BreakBar} /><${View} /></main>
     </div>
     ${
       palette.value &&

@@ -13,6 +13,8 @@ export const clients = signal([]);
 export const waiting = signal(0);
 /** @type {import('preact').Signal<import('api').TapState | null>} */
 export const tap = signal(null);
+/** @type {import('preact').Signal<import('api').Breakpoints | null>} */
+export const breakpoints = signal(null);
 /** `connecting`, `live`, `lost`. */
 export const link = signal('connecting');
 /** Why the state could not be read. */
@@ -71,6 +73,7 @@ async function readState() {
     clients.value = state.clients;
     waiting.value = state.waiting;
     tap.value = state.tap;
+    breakpoints.value = state.breakpoints;
   });
 }
 
@@ -124,6 +127,9 @@ function take(event) {
       break;
     case 'tap':
       tap.value = event.tap;
+      break;
+    case 'breakpoints':
+      breakpoints.value = event.breakpoints;
       break;
     case 'settings':
       settingsRead.value += 1;

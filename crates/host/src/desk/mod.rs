@@ -5,11 +5,13 @@
 //! here is sent to a server: an answer goes the way that the client's would have gone.
 
 mod ask_at;
-mod patience;
+mod breaks;
+pub(crate) mod patience;
 mod question;
 mod table;
 
 pub use ask_at::{AskAt, Policy};
+pub use breaks::{Breaks, Coming, Held, Hit, Point};
 pub use question::{Answered, Kind, Question, Status};
 
 use crate::{
@@ -17,6 +19,7 @@ use crate::{
     exchange::{Answer, Input, Verdict},
     limits,
 };
+use breaks::Breakpoints;
 use parking_lot::{Mutex, RwLock};
 use std::{
     fmt,
@@ -41,6 +44,7 @@ pub struct Desk {
     listeners: AtomicUsize,
     /// Whether anybody could look at what waits.
     is_open: AtomicBool,
+    breakpoints: Breakpoints,
     me: Weak<Self>,
 }
 
@@ -100,6 +104,7 @@ impl Desk {
             news: broadcast::Sender::new(limits::DESK_NEWS),
             listeners: AtomicUsize::new(0),
             is_open: AtomicBool::new(false),
+            breakpoints: Breakpoints::default(),
             me: me.clone(),
         })
     }
@@ -204,6 +209,13 @@ impl Desk {
 
     /// Who is to be asked this.
     pub(crate) fn plan(&self, input: &Input, client: &Client) -> Plan {
+        // Whose call it is has no part in that.
+        if input.held().is_some() {
+            return Plan {
+                desk: true,
+                client: false,
+            };
+        }
         let can_client = client.can_be_put(input);
         let at = self.asks(&client.principal);
         let desk = Kind::of(input).is_some() && (at.asks_inbox() || !can_client);
@@ -244,6 +256,9 @@ impl Desk {
             // Its client is asked alone then.
             Err((input, _)) if plan.client => alone(Some(*input)),
             Err((input, why)) => {
+                if input.held().is_some() {
+                    self.miss();
+                }
                 input.refuse(&ErrorObject::new(code::INTERNAL, why));
                 alone(None)
             }
@@ -264,11 +279,17 @@ impl Desk {
             ));
         };
         let id: Arc<str> = hex(id).into();
-        let for_ = match (asks_client, input.consent()) {
-            (false, _) => Some(patience::of(client)),
-            (true, Some(_)) => Some(limits::CONSENT),
+        let for_ = match (asks_client, input.consent(), input.held()) {
+            (_, _, Some(held)) => Some(held.until),
+            (false, ..) => Some(patience::of(client)),
+            (true, Some(_), None) => Some(limits::CONSENT),
             // As long as the client's own question.
-            (true, None) => None,
+            (true, None, None) => None,
+        };
+        // What is held ends by its own time; this is for a call that nobody looks at.
+        let slack = match input.held() {
+            Some(_) => limits::DESK_SLACK,
+            None => Duration::ZERO,
         };
         let question = Question::new(id.clone(), &input, client, call, asks_client, for_);
         let (at_client, done) = (CancellationToken::new(), CancellationToken::new());
@@ -288,7 +309,7 @@ impl Desk {
             return Err((Box::new(entry.input), why));
         }
         let _ = self.news.send(question);
-        self.watch(id, withdrawn, done.clone(), for_);
+        self.watch(id, withdrawn, done.clone(), for_.map(|for_| for_ + slack));
         Ok(Put {
             client: half,
             waits: (!asks_client).then_some(done),

@@ -11,7 +11,7 @@ use std::time::Duration;
 const KNOWN: [(&str, u64); 1] = [("codex-mcp-client", 60)];
 
 /// How long a question of this client's waits, where nobody but the inbox is asked.
-pub(super) fn of(client: &Client) -> Duration {
+pub(crate) fn of(client: &Client) -> Duration {
     let name = client.said_name();
     let known = KNOWN
         .iter()

@@ -1,5 +1,6 @@
 //! One question, as whoever may answer it is shown it.
 
+use super::Held;
 use crate::{
     client::Client,
     exchange::{Answer, Consent, Input},
@@ -26,11 +27,16 @@ pub enum Kind {
     Page,
     /// A model's answer is wanted.
     Sampling,
+    /// May this go on, as it is or changed? Nobody asked: somebody has set a breakpoint.
+    Held,
 }
 
 impl Kind {
     /// The kind of what a client is to be asked; nothing where no person could answer.
     pub(super) fn of(input: &Input) -> Option<Self> {
+        if input.held().is_some() {
+            return Some(Self::Held);
+        }
         if input.consent().is_some() {
             return Some(Self::Permission);
         }
@@ -92,6 +98,8 @@ pub struct Question {
     pub call: Option<u64>,
     /// What is to be allowed.
     pub consent: Option<Arc<Consent>>,
+    /// What is held.
+    pub held: Option<Arc<Held>>,
     /// What the server wrote: the text of its request's parameters. Empty once it is over.
     pub params: Bytes,
     /// Whether the client was asked as well.
@@ -123,6 +131,7 @@ impl Question {
             server: input.server().clone(),
             call,
             consent: input.consent().cloned(),
+            held: input.held().cloned(),
             params: Bytes::copy_from_slice(input.message().body()),
             also_client,
             answered: None,
@@ -132,7 +141,8 @@ impl Question {
     /// How much of memory it holds.
     pub(super) fn size(&self) -> usize {
         let arguments = self.consent.as_ref().and_then(|it| it.arguments.as_ref());
-        self.params.len() + arguments.map_or(0, String::len)
+        let held = self.held.as_ref().map_or(0, |held| held.text.len());
+        self.params.len() + arguments.map_or(0, String::len) + held
     }
 
     /// The same once it is over: what it was about is not kept.
@@ -147,6 +157,7 @@ impl Question {
             status,
             answered,
             consent,
+            held: self.held.as_ref().map(|held| held.over()),
             params: Bytes::new(),
             ..self.clone()
         }

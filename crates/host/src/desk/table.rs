@@ -1,6 +1,6 @@
 //! The questions that are open, and those that were.
 
-use super::Question;
+use super::{Kind, Question};
 use crate::{client::Client, exchange::Input, limits};
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,9 +14,49 @@ pub(super) struct State {
     pub(super) open: HashMap<Arc<str>, Entry>,
     /// Those that are over, newest last, without what they were about.
     closed: VecDeque<Arc<Question>>,
-    /// Bytes of what is open.
-    bytes: usize,
 }
+
+/// How much there may be: of what somebody is asked, and of what is held at breakpoints,
+/// so that neither leaves no room for the other.
+struct Caps {
+    /// Bytes of one,
+    one: (usize, &'static str),
+    /// and of all;
+    bytes: usize,
+    /// how many in all,
+    all: usize,
+    full: &'static str,
+    /// and of one principal; each with what is said where it is met.
+    each: (usize, &'static str),
+}
+
+const ASKED: Caps = Caps {
+    one: (
+        limits::DESK_QUESTION_BYTES,
+        "this question is too large for the inbox",
+    ),
+    bytes: limits::DESK_BYTES,
+    all: limits::DESK_QUESTIONS,
+    full: "too many questions wait in the inbox",
+    each: (
+        limits::DESK_QUESTIONS_EACH,
+        "too many questions of this principal wait in the inbox",
+    ),
+};
+
+const HELD: Caps = Caps {
+    one: (
+        limits::HELD_MESSAGE_BYTES,
+        "this message is too large to be held at a breakpoint",
+    ),
+    bytes: limits::HELD_BYTES,
+    all: limits::HELD_CALLS,
+    full: "too many calls are held at breakpoints",
+    each: (
+        limits::HELD_CALLS_EACH,
+        "too many calls of this principal are held at breakpoints",
+    ),
+};
 
 /// A question that is open.
 pub(super) struct Entry {
@@ -40,19 +80,26 @@ impl State {
     /// Finds room for one, or says why there is none.
     pub(super) fn add(&mut self, entry: Entry) -> Result<(), (Box<Entry>, &'static str)> {
         let question = &entry.question;
-        let (size, principal) = (question.size(), &question.principal);
-        let own = self.open.values();
-        let own = own.filter(|other| other.question.principal == *principal);
-        let why = if size > limits::DESK_QUESTION_BYTES {
-            "this question is too large for the inbox"
-        } else if self.open.len() >= limits::DESK_QUESTIONS
-            || self.bytes + size > limits::DESK_BYTES
-        {
-            "too many questions wait in the inbox"
-        } else if own.count() >= limits::DESK_QUESTIONS_EACH {
-            "too many questions of this principal wait in the inbox"
+        let is_held = |question: &Question| question.kind == Kind::Held;
+        let caps = match is_held(question) {
+            true => HELD,
+            false => ASKED,
+        };
+        let (mut all, mut own, mut bytes) = (0, 0, question.size());
+        for other in self.open.values().map(|other| &other.question) {
+            if is_held(other) == is_held(question) {
+                all += 1;
+                own += usize::from(other.principal == question.principal);
+                bytes += other.size();
+            }
+        }
+        let why = if question.size() > caps.one.0 {
+            caps.one.1
+        } else if all >= caps.all || bytes > caps.bytes {
+            caps.full
+        } else if own >= caps.each.0 {
+            caps.each.1
         } else {
-            self.bytes += size;
             self.open.insert(question.id.clone(), entry);
             return Ok(());
         };
@@ -61,9 +108,7 @@ impl State {
 
     /// Takes one out, by whoever is first.
     pub(super) fn take(&mut self, id: &str) -> Option<Entry> {
-        let entry = self.open.remove(id)?;
-        self.bytes = self.bytes.saturating_sub(entry.question.size());
-        Some(entry)
+        self.open.remove(id)
     }
 
     /// One that is over.

@@ -16,6 +16,9 @@ const STEP: f64 = 1e-6;
 /// Whose call it is.
 pub(crate) struct Asker {
     client: Arc<Client>,
+    method: Method,
+    /// Whether somebody has set breakpoints: it may be held, and then its answer.
+    may_be_held: bool,
     /// What its progress is told under, where it wants to know.
     token: Option<Bytes>,
     /// The furthest that it was told.
@@ -34,13 +37,34 @@ impl Asker {
     /// Whose request this is, where a person may be asked at all.
     pub(crate) fn of(admitted: &Admitted) -> Option<Self> {
         let client = &admitted.client;
-        client.desk()?;
+        let may_be_held = client.desk()?.is_armed();
         Some(Self {
             client: client.clone(),
+            method: admitted.message.method(),
+            may_be_held,
             token: Params::bytes(&admitted.message, admitted.params.progress_token),
             furthest: f64::NEG_INFINITY,
             waiting: None,
         })
+    }
+
+    /// Whether it, or its answer, may be held at a breakpoint.
+    pub(crate) fn may_be_held(&self) -> bool {
+        self.may_be_held
+    }
+
+    /// Its answer is held, once.
+    pub(super) fn was_held(&mut self) {
+        self.may_be_held = false;
+    }
+
+    pub(super) fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
+    /// What is asked for.
+    pub(super) fn method(&self) -> Method {
+        self.method
     }
 
     /// Whether somebody else visits the pages that its client is sent to: one that cannot

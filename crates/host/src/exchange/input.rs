@@ -2,6 +2,7 @@
 
 use super::Consent;
 use crate::{
+    desk::Held,
     observe::{Part, PartEnd},
     upstream::mcp_tasks::related,
 };
@@ -20,6 +21,7 @@ pub struct Input {
     withdrawn: CancellationToken,
     reply: Option<Reply>,
     consent: Option<Arc<Consent>>,
+    held: Option<Arc<Held>>,
     /// What is told how it ended, where anybody follows it.
     parts: Vec<Box<dyn Part>>,
 }
@@ -51,6 +53,7 @@ impl Input {
             withdrawn,
             reply: Some(Box::new(reply)),
             consent: None,
+            held: None,
             parts: Vec::new(),
         }
     }
@@ -59,6 +62,17 @@ impl Input {
     pub(super) fn about(mut self, consent: Arc<Consent>) -> Self {
         self.consent = Some(consent);
         self
+    }
+
+    /// The same about what is held at a breakpoint.
+    pub(super) fn about_held(mut self, held: Arc<Held>) -> Self {
+        self.held = Some(held);
+        self
+    }
+
+    /// What is held, where somebody has set a breakpoint.
+    pub fn held(&self) -> Option<&Arc<Held>> {
+        self.held.as_ref()
     }
 
     /// Tells this part of its call how it ended.

@@ -9,6 +9,7 @@ mod attended;
 mod consent;
 mod crossing;
 mod event;
+mod hold;
 mod inbox;
 mod input;
 mod queued;
@@ -41,6 +42,7 @@ use crate::{
 };
 use bytes::Bytes;
 use consent::{Gate, Said};
+use hold::{Hold, Leaving};
 use queued::Queued;
 use renewal::Renewal;
 use std::{fmt, future::pending, sync::Arc, time::Duration};
@@ -80,6 +82,10 @@ pub struct Exchange {
 enum Stage {
     /// It leaves when somebody has said yes.
     Asking(Box<Gate>),
+    /// It, or its answer, goes on when somebody lets it.
+    Held(Box<Hold>),
+    /// Somebody has let it go.
+    Leaving(Box<Leaving>),
     /// It leaves when it is its client's turn.
     Queued(Box<Queued>),
     /// It leaves again when it has been made ready for that.
@@ -175,7 +181,11 @@ impl Exchange {
 
     /// Whether client and server speak different eras.
     pub fn crosses_eras(&self) -> bool {
-        matches!(self.stage, Stage::Across(_) | Stage::Over { crossed: true })
+        match &self.stage {
+            Stage::Across(_) | Stage::Over { crossed: true } => true,
+            Stage::Held(hold) => hold.crossed,
+            _ => false,
+        }
     }
 
     /// What is at the server, where anything is.
@@ -226,8 +236,8 @@ impl Exchange {
                 continue;
             }
             if let Some(Event::Outcome(Outcome::Reply(reply))) = &step
-                && reply.message.kind() == Kind::Error
-                && self.waits_for_pages(reply)
+                && ((reply.message.kind() == Kind::Error && self.waits_for_pages(reply))
+                    || self.holds(reply))
             {
                 if let Some(watched) = &mut self.watched {
                     watched.back();
@@ -285,6 +295,19 @@ impl Exchange {
                     verdict = gate.verdict(&self.connection) => verdict,
                 };
                 self.decided(&verdict)
+            }
+            Stage::Held(hold) => {
+                let inbox = hold.inbox();
+                let said = tokio::select! {
+                    biased;
+                    event = inbox.next() => return Some(event),
+                    said = hold.said() => said,
+                };
+                self.let_go(said)
+            }
+            Stage::Leaving(leaving) => {
+                let sent = leaving.0.as_mut().await;
+                self.left_from_hold(sent)
             }
             Stage::Queued(queued) => {
                 let turn = queued.turn().await;
@@ -389,13 +412,14 @@ impl Exchange {
     fn timed_out(&mut self) -> CallError {
         match &mut self.stage {
             Stage::Asking(gate) => return gate.timed_out(self.allowed),
+            Stage::Held(hold) => return hold.timed_out(self.allowed),
             Stage::SigningIn(step_up) => return step_up.timed_out(),
             Stage::Queued(_) => return self.connection.not_its_turn(self.allowed),
             Stage::Away(sent) => sent.cancel(Some("timed out")),
             Stage::Across(crossing) => crossing.sent_mut().cancel(Some("timed out")),
             Stage::Rooted(rooted) => rooted.sent_mut().cancel(Some("timed out")),
             Stage::Attended(attended) => attended.sent_mut().cancel(Some("timed out")),
-            Stage::Renewing(_) | Stage::Visiting(_) | Stage::Over { .. } => {}
+            Stage::Renewing(_) | Stage::Leaving(_) | Stage::Visiting(_) | Stage::Over { .. } => {}
         }
         CallError::TimedOut {
             server: self.connection.server_name().to_string(),

@@ -198,8 +198,10 @@ pub enum Happened<'a> {
     /// Its server is known. Told once, of a call that is one request.
     Routed(&'a Destination<'a>),
     /// It has passed its phases, or has failed in one of them. Told once, of a call
-    /// that is one request.
+    /// that is one request; once more, without times, where it was held and went on.
     Passed(&'a Passed),
+    /// A person has changed it, or its answer, at a breakpoint.
+    Edited(Edited<'a>),
     /// It left for its server: more than once where it is sent again.
     Left {
         /// Which server.
@@ -217,6 +219,15 @@ pub enum Happened<'a> {
     Parked,
     /// Its client has come back.
     Resumed(&'a Resumed<'a>),
+}
+
+/// What a person has changed at a breakpoint.
+#[derive(Clone, Copy, Debug)]
+pub enum Edited<'a> {
+    /// It leaves with these arguments.
+    Arguments(&'a [u8]),
+    /// Its client gets another answer than its server's.
+    Answer,
 }
 
 /// What was decided about a call.

@@ -59,6 +59,14 @@ pub struct Passed {
 }
 
 impl Passed {
+    /// For what is decided once more, of which nobody wants to know how long it took.
+    pub(crate) fn untimed() -> Self {
+        Self {
+            is_decision_wanted: true,
+            ..Self::default()
+        }
+    }
+
     /// Its server is known.
     pub(super) fn route(&mut self, server: &Arc<str>) {
         if !matches!(&self.server, Some(known) if Arc::ptr_eq(known, server)) {

@@ -1,8 +1,8 @@
 //! The wrapper around one call that is watched.
 
 use super::{
-    Begin, Destination, End, Ending, Following, Happened, Keeping, Leaving, Observers, Origin,
-    Passed, Resumed, Shown, log, shown,
+    Begin, Destination, Edited, End, Ending, Following, Happened, Keeping, Leaving, Observers,
+    Origin, Passed, Resumed, Shown, log, shown,
 };
 use crate::{
     call::{Admitted, Scope},
@@ -171,6 +171,23 @@ impl Watched {
     /// Why it must not be made, if somebody who has to follow it cannot.
     pub fn refused(&self) -> Option<CallError> {
         self.follow.iter().find_map(|one| one.refuses())
+    }
+
+    /// It went on after it was held: what was decided about it then.
+    pub(crate) fn decided_again(&mut self, passed: &Passed) {
+        self.tell(&Happened::Passed(passed));
+    }
+
+    /// A person has changed it, or its answer.
+    pub(crate) fn edited(&mut self, edited: Edited<'_>) {
+        self.tell(&Happened::Edited(edited));
+    }
+
+    /// How long it took until now, and how long of that it was at its server.
+    pub(crate) fn so_far(&self) -> (Duration, Duration) {
+        let now = Instant::now();
+        let away = self.away.map_or(Duration::ZERO, |since| now - since);
+        (now - self.begun, self.at_server + away)
     }
 
     /// Whoever was asked whether it may be made has answered.

@@ -166,7 +166,7 @@ impl Server {
     }
 
     /// The host that it belongs to, once there is one.
-    pub(super) fn host(&self) -> Option<Arc<Host>> {
+    pub(crate) fn host(&self) -> Option<Arc<Host>> {
         self.host.get()?.upgrade()
     }
 

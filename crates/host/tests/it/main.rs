@@ -4,6 +4,7 @@
 #[expect(dead_code, reason = "an agent's tests use the rest")]
 mod scripted;
 
+mod breaks;
 mod bridge;
 mod observe;
 mod states;

@@ -17,7 +17,9 @@ use std::{
 };
 use switchboard_host::{
     Blame, CallError, Verdict,
-    observe::{Begin, Decided, End, Ending, Follow, Happened, Keeping, Noted, Observer, Origin},
+    observe::{
+        Begin, Decided, Edited, End, Ending, Follow, Happened, Keeping, Noted, Observer, Origin,
+    },
 };
 use switchboard_wire::{Era, Method, Named};
 
@@ -38,7 +40,9 @@ impl Observer for Audit {
             origin: call.origin,
             method: call.method,
             hash: arguments.map(hash),
+            shows_arguments: self.arguments,
             arguments: arguments.filter(|_| self.arguments).map(shown),
+            edited: [false; 2],
             server: call.server.cloned(),
             name: call.named().and_then(Named::into_text).map(kept),
             decided: None,
@@ -120,7 +124,10 @@ pub(super) struct Call {
     origin: Origin,
     method: Method,
     hash: Option<[u8; SHA256_OUTPUT_LEN]>,
+    shows_arguments: bool,
     arguments: Option<Box<Value>>,
+    /// Whether a person has changed its arguments, and its answer.
+    edited: [bool; 2],
     server: Option<Arc<str>>,
     name: Option<String>,
     decided: Option<(Decided, Arc<str>)>,
@@ -155,6 +162,19 @@ impl Call {
     pub(super) fn forget(&mut self) {
         (self.name, self.error, self.arguments) = (None, None, None);
         (self.client, self.server, self.decided) = (None, None, None);
+    }
+
+    /// A person has changed it: what is recorded is what was sent.
+    #[cold]
+    fn was_edited(&mut self, edited: Edited<'_>) {
+        match edited {
+            Edited::Arguments(arguments) => {
+                self.hash = Some(hash(arguments));
+                self.arguments = self.shows_arguments.then(|| shown(arguments));
+                self.edited[0] = true;
+            }
+            Edited::Answer => self.edited[1] = true,
+        }
     }
 
     fn is_at(&mut self, server: &Arc<str>) {
@@ -229,6 +249,12 @@ impl Entry for Call {
             // Without secrets already.
             line.value(r#","arguments":"#, arguments);
         }
+        line.put(match self.edited {
+            [false, false] => "",
+            [true, false] => r#","edited":["arguments"]"#,
+            [false, true] => r#","edited":["answer"]"#,
+            [true, true] => r#","edited":["arguments","answer"]"#,
+        });
         if let Some(server) = &self.server {
             line.named(r#","server":"#, server);
         }
@@ -267,6 +293,7 @@ impl Follow for Call {
             Happened::Passed(passed) => self.decided.clone_from(&passed.decided),
             Happened::Left { server, .. } => self.is_at(server),
             Happened::Answered(verdict) => self.answered = Some(*verdict),
+            Happened::Edited(edited) => self.was_edited(*edited),
             Happened::Notice(_) | Happened::Asked(_) | Happened::Parked | Happened::Resumed(_) => {}
         }
     }

@@ -66,6 +66,8 @@ pub(crate) struct Entry {
     pub(crate) state: State,
     pub(crate) sent: u32,
     pub(crate) asked: u32,
+    /// Whether a person has changed it, or its answer.
+    pub(crate) edited: bool,
     /// The call that it repeats.
     pub(crate) replay_of: Option<u64>,
     pub(crate) decided: Option<Box<(Decided, Arc<str>)>>,
@@ -142,6 +144,7 @@ impl CallList {
             state: State::Running,
             sent: 0,
             asked: 0,
+            edited: false,
             replay_of: None,
             decided: None,
             bytes_in: call.message.raw().len(),
@@ -185,6 +188,11 @@ impl CallList {
             }
             entry.decided = passed.decided.clone().map(Box::new);
         });
+    }
+
+    /// A person has changed it, or its answer.
+    pub(crate) fn edited(&self, number: u64) {
+        self.change(number, |entry| entry.edited = true);
     }
 
     /// It repeats another.

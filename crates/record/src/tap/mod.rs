@@ -32,7 +32,10 @@ use std::{
     collections::{HashMap, VecDeque},
     fmt,
     path::PathBuf,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use switchboard_api::{calls, insight::TapState};
@@ -46,9 +49,11 @@ use tokio_util::task::AbortOnDropHandle;
 /// What keeps messages. Clones of an `Arc` of it are one.
 pub struct Tap {
     list: Arc<CallList>,
-    ring: Mutex<Ring>,
+    ring: Ring,
     switch: MessageSwitch,
     armed: Mutex<Armed>,
+    /// Whether they go to a folder: every call looks.
+    is_recorded: AtomicBool,
     /// Calls whose messages are kept and that whoever keeps them on disk has not been told.
     unkept: Mutex<VecDeque<u64>>,
     upkeep: Mutex<Option<AbortOnDropHandle<()>>>,
@@ -91,9 +96,10 @@ impl Tap {
     pub fn begin(host: &Host, list: Arc<CallList>) -> Arc<Self> {
         let tap = Arc::new(Self {
             list,
-            ring: Mutex::default(),
+            ring: Ring::default(),
             switch: host.message_switch(),
             armed: Mutex::default(),
+            is_recorded: AtomicBool::new(false),
             unkept: Mutex::default(),
             upkeep: Mutex::default(),
         });
@@ -128,12 +134,14 @@ impl Tap {
 
     /// Forgets the messages that are kept.
     pub fn clear(&self) {
-        self.ring.lock().clear();
+        self.ring.clear();
     }
 
     fn arm(&self, change: impl FnOnce(&mut Armed)) {
         let mut armed = self.armed.lock();
         change(&mut armed);
+        let is_recorded = armed.record.is_some();
+        self.is_recorded.store(is_recorded, Ordering::Relaxed);
         self.switch.set(armed.wants());
     }
 
@@ -143,7 +151,7 @@ impl Tap {
             let armed = self.armed.lock();
             (armed.by(), armed.remaining(), armed.record.clone())
         };
-        let ring = self.ring.lock();
+        let ring = &self.ring;
         TapState {
             armed: by.is_some(),
             by: by.map(str::to_owned),
@@ -187,7 +195,7 @@ impl Tap {
     }
 
     fn told_of(&self, entry: &list::Entry) -> calls::Call {
-        let kept = self.ring.lock().has(entry.number);
+        let kept = self.ring.has(entry.number);
         view::call(entry, kept)
     }
 
@@ -213,19 +221,19 @@ impl Tap {
     /// One call with its messages.
     pub fn detail(&self, number: u64, secrets: Secrets) -> Option<calls::Detail> {
         let entry = self.list.get(number)?;
-        let kept = self.ring.lock().of_call(number);
+        let kept = self.ring.of_call(number);
         Some(view::detail(&entry, kept, secrets))
     }
 
     /// What a call's client asked for, as it wrote it; with secrets. For making it again.
     pub fn request(&self, number: u64) -> Option<Vec<u8>> {
-        let (messages, _) = self.ring.lock().of_call(number)?;
+        let (messages, _) = self.ring.of_call(number)?;
         messages.first()?.text.as_ref().map(ring::Text::to_vec)
     }
 
     /// What it was answered last, with secrets: by its server, or by us to its client.
     pub fn answer(&self, number: u64, by_server: bool) -> Option<Vec<u8>> {
-        let (messages, _) = self.ring.lock().of_call(number)?;
+        let (messages, _) = self.ring.of_call(number)?;
         let edge = match by_server {
             true => Edge::FromServer,
             false => Edge::ToClient,
@@ -236,7 +244,7 @@ impl Tap {
     /// Whether a text stands in the messages of a call, secrets left out. Those that have it
     /// are counted in `looked`, by their bytes: leaving secrets out takes its time.
     pub fn says(&self, number: u64, text: &str, looked: &mut usize) -> bool {
-        let kept = self.ring.lock().of_call(number);
+        let kept = self.ring.of_call(number);
         let Some((messages, _)) = kept else {
             return false;
         };
@@ -294,8 +302,8 @@ impl Observer for Tap {
 
     fn message(&self, message: &Passing<'_>) {
         let Some(call) = message.call else { return };
-        let is_new = self.ring.lock().keep(call, message.edge, message.payload);
-        if is_new && self.armed.lock().record.is_some() {
+        let is_new = self.ring.keep(call, message.edge, message.payload);
+        if is_new && self.is_recorded.load(Ordering::Relaxed) {
             let mut unkept = self.unkept.lock();
             if unkept.len() >= limits::TAP_CALLS {
                 unkept.pop_front();

@@ -51,7 +51,7 @@ pub(super) fn answer(messages: &[Crossing], edge: Edge) -> Option<Vec<u8>> {
 }
 
 /// Says of each message what it is, what it was made of and what was changed in it.
-pub(super) fn put_in_pairs(messages: &mut [Crossed], bridged: bool) {
+pub(super) fn put_in_pairs(messages: &mut [Crossed], bridged: bool, edited: bool) {
     let shapes: Vec<Shape> = messages
         .iter()
         .map(|one| Shape::of(one.text.as_deref().unwrap_or_default().as_bytes()))
@@ -79,6 +79,7 @@ pub(super) fn put_in_pairs(messages: &mut [Crossed], bridged: bool) {
                 .or(request.as_deref())
                 .unwrap_or_default(),
             bridged,
+            edited,
         };
         let (Some(before), Some(after)) = (&messages[source].text, &messages[at].text) else {
             continue;
@@ -221,7 +222,7 @@ mod tests {
             crossed("from-server", r#"{"id":1,"result":{"content":[]}}"#),
             crossed("to-client", r#"{"id":7,"result":{"content":[]}}"#),
         ];
-        put_in_pairs(&mut all, false);
+        put_in_pairs(&mut all, false, false);
         let kinds: Vec<&str> = all.iter().map(|one| one.kind.as_str()).collect();
         let (notice, question) = ("notice", "question");
         assert_eq!(

@@ -14,6 +14,8 @@ struct Row {
     place: &'static str,
     /// Whether it is only for client and server of different eras.
     is_between_eras: bool,
+    /// Whether it is only for what a person has changed.
+    is_by_a_person: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -25,19 +27,24 @@ enum Step {
 }
 
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
-    let mut is_between_eras = false;
+    let (mut is_between_eras, mut is_by_a_person) = (false, false);
     let mut rows = Vec::new();
     for line in PAGE.lines() {
         if let Some(heading) = line.strip_prefix("## ") {
             is_between_eras = heading.starts_with("Between the eras");
+            is_by_a_person = heading.starts_with("At a breakpoint");
         }
-        rows.extend(row(line, is_between_eras));
+        rows.extend(row(line).map(|row| Row {
+            is_between_eras,
+            is_by_a_person,
+            ..row
+        }));
     }
     rows
 });
 
 /// A line of a table, if it has an id.
-fn row(line: &'static str, is_between_eras: bool) -> Option<Row> {
+fn row(line: &'static str) -> Option<Row> {
     let inner = line.strip_prefix("| `")?.strip_suffix(" |")?;
     let (path, rest) = inner.split_once("` | ")?;
     let (rest, id) = rest.rsplit_once(" | ")?;
@@ -49,7 +56,8 @@ fn row(line: &'static str, is_between_eras: bool) -> Option<Row> {
         id,
         path: steps(path),
         place,
-        is_between_eras,
+        is_between_eras: false,
+        is_by_a_person: false,
     })
 }
 
@@ -88,6 +96,8 @@ pub(crate) struct Within<'a> {
     pub(crate) method: &'a str,
     /// Whether client and server speak different eras.
     pub(crate) bridged: bool,
+    /// Whether a person has changed the call, or its answer.
+    pub(crate) edited: bool,
 }
 
 /// The row that allows this change, if one does.
@@ -97,13 +107,15 @@ pub(crate) fn row_of(path: &[Key], how: How, within: Within<'_>) -> Option<&'sta
     }
     let fits = |row: &&Row| {
         (within.bridged || !row.is_between_eras)
+            && (within.edited || !row.is_by_a_person)
             && row.covers(path, how, within.bridged)
             && row.is_of(within)
     };
-    // The one that says most of the path, and of those the one about eras.
+    // What a person has changed, then the one that says most of the path, and of those the
+    // one about eras.
     let found = ROWS.iter().filter(fits);
     found
-        .max_by_key(|row| (row.path.len(), row.is_between_eras))
+        .max_by_key(|row| (row.is_by_a_person, row.path.len(), row.is_between_eras))
         .map(|row| row.id)
 }
 
@@ -172,6 +184,7 @@ mod tests {
             shape,
             method,
             bridged,
+            edited: false,
         };
         let find = |names: &[&str], how, within| row_of(&member(names), how, within);
         let call = within("request", "tools/call", false);
@@ -182,7 +195,19 @@ mod tests {
             find(&["params", "arguments"], How::WhiteSpace, call),
             Some("W1")
         );
+        let edited = Within {
+            edited: true,
+            ..call
+        };
+        let nonce = ["params", "arguments", "nonce"];
+        assert_eq!(find(&nonce, How::Changed, edited), Some("B1"));
         let result = within("response", "tools/call", false);
+        let edited = Within {
+            edited: true,
+            ..result
+        };
+        assert_eq!(find(&["result", "x"], How::Added, edited), Some("B2"));
+        assert_eq!(find(&["id"], How::Changed, edited), Some("S1"));
         let link = ["result", "content", "0", "uri"];
         assert_eq!(find(&link, How::Changed, result), Some("A32"));
         assert_eq!(find(&["result", "x"], How::Added, result), None);

@@ -73,6 +73,7 @@ pub(super) fn call(entry: &Entry, kept: bool) -> Call {
         asked: entry.asked,
         kept,
         repeatable: false,
+        edited: entry.edited,
         replay_of: entry.replay_of,
     }
 }
@@ -112,7 +113,7 @@ pub(super) fn detail(
     let call = call(entry, is_kept);
     let is_bridged = call.server_era.as_ref();
     let is_bridged = is_bridged.is_some_and(|era| *era != call.client_era);
-    pairs::put_in_pairs(&mut crossed, is_bridged);
+    pairs::put_in_pairs(&mut crossed, is_bridged, entry.edited);
     let copies = copies::of(&call, &crossed);
     Detail {
         call,

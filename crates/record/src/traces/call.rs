@@ -269,6 +269,7 @@ impl Follow for Call {
             }
             Happened::Resumed(resumed) => state.resumed(resumed),
             Happened::Routed(_)
+            | Happened::Edited(_)
             | Happened::Notice(_)
             | Happened::Asked(_)
             | Happened::Answered(_) => {}
@@ -287,9 +288,10 @@ impl Follow for Call {
         }
         let method = input.method().as_str();
         let mut open = Open::inside(&now.at, method, SpanKind::Client, state.clock.now());
-        let asks = match input.consent() {
-            Some(_) => "consent",
-            None => "server",
+        let asks = match (input.consent(), input.held()) {
+            (_, Some(_)) => "breakpoint",
+            (Some(_), None) => "consent",
+            (None, None) => "server",
         };
         open.attributes.extend([
             KeyValue::new("mcp.method.name", method),

@@ -46,6 +46,10 @@ pub(super) fn changed(model: &mut Model, event: Event) -> Vec<Effect> {
             model.state.tap = tap;
             Vec::new()
         }
+        Event::Breakpoints { breakpoints } => {
+            model.state.breakpoints = breakpoints;
+            Vec::new()
+        }
         // Nobody subscribes here.
         Event::Updated { .. } => Vec::new(),
         Event::Settings => vec![Effect::Ask(Ask::State), Effect::Ask(Ask::Tools)],

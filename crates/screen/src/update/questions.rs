@@ -67,7 +67,12 @@ fn wants_reading(question: &Question) -> bool {
     question.partial
         || matches!(
             question.kind,
-            Kind::Approval | Kind::Changed | Kind::Proposal | Kind::Page | Kind::SignIn
+            Kind::Approval
+                | Kind::Changed
+                | Kind::Proposal
+                | Kind::Page
+                | Kind::SignIn
+                | Kind::Held
         )
 }
 
@@ -81,9 +86,9 @@ pub(super) fn whole(question: &Question) -> Vec<Effect> {
 /// The answer that a key stands for, if the question takes it.
 fn action(question: &Question, key: Key) -> Option<&str> {
     let words: &[&str] = match key {
-        Key::Char('y') => &["allow", "approve", "accept"],
+        Key::Char('y') => &["allow", "approve", "accept", "release"],
         Key::Char('a') => &["allow-always"],
-        Key::Char('n') => &["deny", "reject", "decline"],
+        Key::Char('n') => &["deny", "reject", "decline", "refuse"],
         Key::Char('N') => &["deny-always"],
         Key::Char('c') => &["cancel"],
         _ => return None,

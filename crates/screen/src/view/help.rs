@@ -130,6 +130,8 @@ pub(super) fn answers(question: &Question) -> Keys {
         ("accept", "y", "accept"),
         ("decline", "n", "decline"),
         ("cancel", "c", "cancel"),
+        ("release", "y", "let go"),
+        ("refuse", "n", "refuse"),
     ] {
         if has(answer) {
             keys.push((key, does));

@@ -318,7 +318,7 @@ fn about_question(model: &Model, question: &Question, width: usize) -> Vec<Line>
 /// Who says what stands there besides: most of it is the server's.
 fn whose_words(question: &Question) -> &'static str {
     match question.kind {
-        Asks::Approval | Asks::Changed | Asks::Proposal | Asks::SignIn => " to know:",
+        Asks::Approval | Asks::Changed | Asks::Proposal | Asks::SignIn | Asks::Held => " to know:",
         _ => " its own words:",
     }
 }

@@ -237,6 +237,7 @@ pub(super) fn kind(kind: Kind) -> &'static str {
         Kind::Approval => "approval",
         Kind::Changed => "changed",
         Kind::Proposal => "proposal",
+        Kind::Held => "held",
     }
 }
 

@@ -107,7 +107,7 @@ fn looks(tapping: &Tapping, ask: &Ask) {
     }
 }
 
-fn read_filter(text: &str) -> Result<Filter, No> {
+pub(super) fn read_filter(text: &str) -> Result<Filter, No> {
     Filter::parse(text).map_err(|wrong| {
         let hint = "server:git tool:*delete* >200ms error -client:cursor \"text in a message\"";
         No::invalid(format!("the filter: {wrong}"))

@@ -57,6 +57,12 @@ fn topics(ask: &Ask, sees_all: bool) -> Result<Vec<Topic>, No> {
             false => vec![Topic::Calls, Topic::Questions],
         });
     };
+    said(&words, sees_all)
+}
+
+/// The topics of these words: each once, however often it is said, since every event is
+/// looked at for each of them.
+fn said(words: &str, sees_all: bool) -> Result<Vec<Topic>, No> {
     let topic = |word: &str| {
         let known = Topic::ALL.into_iter().find(|topic| topic.word() == word);
         let known = known
@@ -66,5 +72,34 @@ fn topics(ask: &Ask, sees_all: bool) -> Result<Vec<Topic>, No> {
         }
         Ok(known)
     };
-    words.split(',').map(topic).collect()
+    let mut topics = Vec::with_capacity(Topic::ALL.len());
+    for word in words.split(',') {
+        let topic = topic(word)?;
+        if !topics.contains(&topic) {
+            topics.push(topic);
+        }
+    }
+    Ok(topics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_counts_once() {
+        let many = "calls,questions,".repeat(5_000) + "calls";
+        let topics = said(&many, false).unwrap();
+        assert_eq!(topics, [Topic::Calls, Topic::Questions]);
+        let topics = said("state,calls,state", true).unwrap();
+        assert_eq!(topics, [Topic::State, Topic::Calls]);
+        for (words, sees_all) in [
+            ("", true),
+            ("calls,", true),
+            ("state", false),
+            ("Calls", true),
+        ] {
+            assert!(said(words, sees_all).is_err(), "{words}");
+        }
+    }
 }

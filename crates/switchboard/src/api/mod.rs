@@ -14,6 +14,7 @@
 mod answer;
 mod apps;
 mod asking;
+mod breakpoints;
 mod calls;
 mod client;
 mod events;
@@ -76,6 +77,8 @@ pub(crate) struct Api {
     pub(crate) sessions: Arc<Sessions>,
     /// Entries that wait for approval.
     proposals: Proposals,
+    /// Which calls are held on their way, where calls are listed.
+    breakpoints: Option<Arc<breakpoints::List>>,
     keeper: Keeper,
     /// What servers wait for.
     pub(crate) standing: questions::Standing,
@@ -133,7 +136,9 @@ impl Api {
             reload,
             may,
         } = parts;
+        let tap = watching.tap().map(|tapping| tapping.tap.clone());
         let api = Arc::new(Self {
+            breakpoints: tap.map(breakpoints::List::new),
             host,
             caller,
             pools,
@@ -157,6 +162,7 @@ impl Api {
             instance: switchboard_local::random::id().unwrap_or_default(),
             since: now(),
         });
+        breakpoints::begin(&api);
         questions::follow(&api);
         proposals::recall(&api);
         api

@@ -18,7 +18,7 @@ use std::sync::{
     Arc, OnceLock,
     atomic::{AtomicUsize, Ordering},
 };
-use switchboard_api::questions::{Answer, Question};
+use switchboard_api::questions::{Answer, Kind, Question};
 use switchboard_auth::NetLimits;
 use switchboard_config::{Inbox, Webhook};
 use switchboard_gateway::{Asked, Controlled};
@@ -69,6 +69,10 @@ impl Out {
     /// Tells that something is asked.
     pub(super) fn asked(&self, api: &Arc<Api>, question: &Question) {
         let Some(said) = self.said.get() else { return };
+        // Whoever has set a breakpoint looks already.
+        if question.kind == Kind::Held {
+            return;
+        }
         if self.under_way.load(Ordering::Acquire) >= limits::OUT_UNDER_WAY {
             tracing::warn!("a question is told nowhere else: too many are being told");
             return;
@@ -186,7 +190,7 @@ async fn taken(api: &Arc<Api>, asked: &Asked) -> Result<Reply, No> {
         api.may.be_edited()?;
     }
     let question = questions::open_at_desk(api, &id).ok_or_else(gone)?;
-    let taken = questions::take(api, &question, &answer, "webhook").await?;
+    let taken = questions::take(api, &question, &answer, "webhook", false).await?;
     api.out.tickets.used(ticket);
     // Whoever answers here learns that it counted, and nothing else.
     let Ok(json) = Reply::json(&json!({ "status": taken.question.status })) else {

@@ -2,6 +2,7 @@
 //! before anybody can use them (`standing.rs`).
 
 mod given;
+mod put_back;
 mod short;
 mod shown;
 mod standing;
@@ -12,6 +13,7 @@ use super::{
     Api,
     answer::{Answer, No, Reply},
     asking::Ask,
+    breakpoints,
     feed::Topic,
     proposals,
 };
@@ -23,11 +25,12 @@ use switchboard_api::{
     questions::{Answer as Said, Kind, Question, Questions, Taken},
     sessions::Role,
 };
-use switchboard_host::desk::{NotTaken, Status};
+use switchboard_host::desk::{self, NotTaken, Status};
 use switchboard_record::audit::Record;
 use switchboard_tasks as tasks;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+    breakpoints::looks(api, ask);
     match (ask.route.verb, ask.part()) {
         ("GET", "") => Reply::json(&list(api, ask).await),
         ("GET", id) => Reply::json(&one(api, ask, id).await?),
@@ -70,7 +73,7 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Questions {
     let all = ask.word("all").is_some_and(|all| all == "true");
     let desk = api.host.desk().questions(all).into_iter();
     let desk = desk.filter(|question| ask.who.may_see(&question.principal));
-    let mut questions: Vec<Question> = desk.map(|question| shown::shown(&question)).collect();
+    let mut questions: Vec<Question> = desk.map(|question| seen_by(ask, &question)).collect();
     if ask.who.role >= Role::Viewer {
         questions.extend(standing::all(api).await);
         questions.extend(proposals::all(api, all));
@@ -94,7 +97,31 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Questions {
 fn desk_question(api: &Api, ask: &Ask, id: &str) -> Option<Question> {
     let found = api.host.desk().find(id)?;
     let may_see = ask.who.may_see(&found.principal);
-    may_see.then(|| shown::shown(&found))
+    may_see.then(|| seen_by(ask, &found))
+}
+
+/// A question of a call, as far as whoever asks may know of it.
+fn seen_by(ask: &Ask, found: &desk::Question) -> Question {
+    let question = shown::shown(found);
+    match ask.who.role >= Role::Viewer {
+        true => question,
+        false => of_its_own(question),
+    }
+}
+
+/// A question as whoever called sees it: an answer that is held is not for them to read yet.
+fn of_its_own(question: Question) -> Question {
+    let is_answer = question
+        .point
+        .as_deref()
+        .is_some_and(|point| point != "call");
+    match is_answer {
+        true => Question {
+            about: None,
+            ..question
+        },
+        false => question,
+    }
 }
 
 async fn one(api: &Arc<Api>, ask: &Ask, id: &str) -> Result<Question, No> {
@@ -138,26 +165,31 @@ async fn at_desk(api: &Arc<Api>, ask: &Ask, question: &Question, said: &Said) ->
         ));
     }
     // Where a person is asked in a client's place, that client is not the person.
-    let in_its_place = question.kind == Kind::Permission && !question.also_client;
+    let in_its_place =
+        question.kind == Kind::Held || (question.kind == Kind::Permission && !question.also_client);
     if (in_its_place || api.may.open) && ask.who.role < Role::Operator {
         return Err(No::not_allowed(
             "whether a call may be made is not for whoever makes it to say here",
         ));
     }
-    take(api, question, said, &ask.who.recorded()).await
+    let with_secrets = ask.who.role >= Role::Admin || *ask.who.principal == *whose;
+    take(api, question, said, &ask.who.recorded(), with_secrets).await
 }
 
-/// Answers a question of a call: `by` is who does.
+/// Answers a question of a call: `by` is who does; `with_secrets`, whether they may change a
+/// call that has some which they were not shown.
 pub(super) async fn take(
     api: &Arc<Api>,
     question: &Question,
     said: &Said,
     by: &str,
+    with_secrets: bool,
 ) -> Result<Taken, No> {
     if question.status == "open" {
         fits(question, said)?;
     }
-    let given = given::of(question, said).await?;
+    let whole = api.host.desk().find(&question.id).ok_or_else(unknown)?;
+    let given = given::of(question, &shown::whole(&whole), said, with_secrets).await?;
     let taken = api
         .host
         .desk()
@@ -238,8 +270,12 @@ async fn told(api: Weak<Api>) {
             () = tokio::time::sleep(limits::STANDING_LOOK) => None,
         };
         let Some(api) = api.upgrade() else { return };
+        breakpoints::look_after(&api);
         match asked {
             Some(asked) => {
+                if breakpoints::is_held(&asked) {
+                    breakpoints::tell(&api);
+                }
                 let question = shown::shown(&asked);
                 if asked.status != Status::Open {
                     by_client(&api, &question);
@@ -272,7 +308,7 @@ pub(super) fn tell(api: &Arc<Api>, question: Question) {
     let question = Box::new(short::short(question));
     let whose: Option<Arc<str>> = question.principal.as_deref().map(Arc::from);
     let own = whose.as_ref().map(|whose| Event::Question {
-        question: question.clone(),
+        question: Box::new(of_its_own((*question).clone())),
         waiting: waiting_of(api, whose),
     });
     let waiting = waiting(api);

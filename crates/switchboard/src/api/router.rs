@@ -5,7 +5,8 @@ use super::{
     answer::{Answer, No, Reply},
     apps,
     asking::{Ask, Who},
-    calls, events, insight, pins, questions, servers, sessions, settings, state, tokens, tools,
+    breakpoints, calls, events, insight, pins, questions, servers, sessions, settings, state,
+    tokens, tools,
 };
 use percent::decoded;
 use std::sync::Arc;
@@ -162,6 +163,7 @@ async fn dispatch(api: &Arc<Api>, ask: Ask) -> Answer {
         "events" => events::answer(api, &ask),
         "calls" | "export" | "tap" => calls::answer(api, &ask).await,
         "apps" => apps::answer(api, &ask).await,
+        "breakpoints" => breakpoints::answer(api, &ask),
         "questions" => questions::answer(api, &ask).await,
         "servers" | "explain" => servers::answer(api, &ask).await,
         "tools" | "forms" | "validate" => tools::answer(api, &ask).await,

@@ -8,7 +8,7 @@ mod row;
 pub(super) use keeper::Keeper;
 pub(super) use row::{client, scope};
 
-use super::{Api, insight, questions};
+use super::{Api, breakpoints, insight, questions};
 use crate::{VERSION, limits};
 use std::sync::{Arc, Weak};
 use switchboard_api::state::{Document, GatewayInfo, Server};
@@ -26,6 +26,7 @@ pub(super) async fn document(api: &Arc<Api>) -> Document {
         clients,
         waiting: questions::waiting(api),
         tap: insight::tap(api),
+        breakpoints: breakpoints::state(api),
     }
 }
 

@@ -49,6 +49,28 @@ async fn bodies_that_are_too_large_or_say_what_is_not_known() {
     assert_eq!(status, 401, "and is not even read elsewhere");
 }
 
+/// Whoever is refused is told so in one form, whatever they show and wherever.
+#[tokio::test]
+async fn every_refusal_has_the_same_form() {
+    let world = World::with(&json!({"a": echo(&[])}));
+    let gateway = world.gateway().await;
+    let control = Asker::control(&world, &gateway).await;
+    let own = Asker::new(&control.url, Some(&world.token("tokens/default")));
+    let nobody = Asker::new(&control.url, None);
+    let wrong = Asker::new(&control.url, Some("wrong-wrong-wrong-wrong"));
+    for (asker, status) in [(&nobody, 401), (&wrong, 401), (&own, 403)] {
+        for (verb, path) in [("GET", "state"), ("POST", "tap"), ("DELETE", "breakpoints")] {
+            let (is, said) = asker.ask(verb, path, "{}").await;
+            assert_eq!(
+                (is, &said["code"]),
+                (status, &json!("not-allowed")),
+                "{said}"
+            );
+            assert!(said["error"].is_string(), "{said}");
+        }
+    }
+}
+
 /// What is no value of the kind, is nested without end, or is no text at all.
 #[tokio::test]
 async fn bodies_of_the_wrong_kind_are_refused_and_nothing_breaks() {

@@ -20,6 +20,7 @@ export const KINDS = {
   approval: 'Server to approve',
   changed: 'Changed definition',
   proposal: 'Proposed entry',
+  held: 'Held',
 };
 const LABELS = {
   allow: 'Allow once',
@@ -31,17 +32,22 @@ const LABELS = {
   cancel: 'Cancel',
   approve: 'Approve',
   reject: 'Reject',
+  release: 'Let it go',
+  edit: 'Send as edited',
+  refuse: 'Refuse',
 };
+/** What is held, by where it is. */
+const HELD = { call: 'Arguments', result: 'Result', error: 'Error' };
 // In these a server speaks, which is never to be trusted; in all others we do.
 const THEIRS = ['form', 'page', 'sampling'];
-const YES = ['allow', 'allow-always', 'accept', 'approve'];
+const YES = ['allow', 'allow-always', 'accept', 'approve', 'release'];
 
 /** What a model's answer looks like, to begin with. */
 const ANSWER = { role: 'assistant', content: { type: 'text', text: '' }, model: 'a person', stopReason: 'endTurn' };
 
 export function Question({ question, after }) {
   const { kind } = question;
-  const edited = useValue(kind === 'sampling' ? ANSWER : {});
+  const edited = useValue(kind === 'sampling' ? ANSWER : kind === 'held' ? (question.about ?? {}) : {});
   const [fault, setFault] = useState(null);
   const [busy, setBusy] = useState(false);
   const [opened, setOpened] = useState(null);
@@ -51,7 +57,8 @@ export function Question({ question, after }) {
     setBusy(true);
     setFault(null);
     const head = { action, ...(picked && action === 'approve' && { only: [...picked] }) };
-    const content = (kind === 'form' || kind === 'sampling') && action === 'accept' ? `,"content":${edited.text}` : '';
+    const filled = action === 'edit' || ((kind === 'form' || kind === 'sampling') && action === 'accept');
+    const content = filled ? `,"content":${edited.text}` : '';
     try {
       const taken = await ask('POST', `questions/${encodeURIComponent(question.id)}`, {
         text: `${stringify(head, '').slice(0, -1)}${content}}`,
@@ -70,6 +77,7 @@ export function Question({ question, after }) {
     }
     setBusy(false);
   };
+  const editable = open && kind === 'held' && question.answers.includes('edit');
   const names = [...new Set(question.changes.map((change) => change.of))];
   const barred = (action) =>
     action === 'approve' && (kind === 'approval' || kind === 'proposal') && me.value?.mayApprove === false;
@@ -87,7 +95,8 @@ export function Question({ question, after }) {
       class="quiet small">${THEIRS.includes(kind) ? `${visible(question.server ?? 'the server')} says` : 'Why'}</p><pre
       class="block said">${visible(question.text)}</pre></div>`}
     ${question.url && html`<${Page} url=${question.url} />`}
-    ${question.about !== null && question.about !== undefined && html`<div>
+    ${editable && html`<${Held} label=${HELD[question.point] ?? 'What is held'} edited=${edited} />`}
+    ${!editable && question.about !== null && question.about !== undefined && html`<div>
       <h3>${kind === 'permission' ? 'With these arguments' : kind === 'sampling' ? 'What the server wants to ask a model' : 'What it is about'}
       </h3><${Tree} value=${question.about} open=${4} /></div>`}
     ${
@@ -114,8 +123,8 @@ export function Question({ question, after }) {
     ${
       open
         ? html`<div class="answers">${question.answers.map((action) => html`<${Button} key=${action}
-          kind=${YES.includes(action) && !action.endsWith('always') ? 'primary' : action.startsWith('deny') || action === 'reject' ? 'danger' : ''}
-          disabled=${busy || barred(action) || (action === 'accept' && edited.bad !== null)} onClick=${() => answer(action)}
+          kind=${YES.includes(action) && !action.endsWith('always') ? 'primary' : action.startsWith('deny') || action === 'reject' || action === 'refuse' ? 'danger' : ''}
+          disabled=${busy || barred(action) || ((action === 'accept' || action === 'edit') && edited.bad !== null)} onClick=${() => answer(action)}
           data-testid=${`answer-${action}`}>${kind === 'sign-in' && action === 'accept' ? 'Sign in' : kind === 'page' && action === 'accept' ? 'I have done it' : (LABELS[action] ?? action)}
           <//>`)}
         ${question.answers.some(barred) && html`<p
@@ -144,6 +153,12 @@ export const Change = ({
   class="small">${visible(change.path)}</code>${change.warnings.map((warning, at) => html`<${Chip} key=${at} kind="bad">${visible(warning)}
   <//>`)}</header>
   <${TextDiff} before=${change.before} after=${change.after} /></div>`;
+
+/** What is held, to be changed. What is not shown of it is put back where it is left alone. */
+const Held = ({ label, edited }) => html`<label class="field"><span class="name">${label}</span><textarea rows="12" spellcheck="false"
+  class="mono" data-testid="held" value=${edited.text} aria-invalid=${edited.bad !== null}
+  onInput=${(event) => edited.setText(event.target.value)}></textarea>${edited.bad && html`<span class="wrong">${edited.bad}</span>`}
+  <span class="quiet small">[redacted] stands for a secret: where it is left as it is, the secret is sent.</span></label>`;
 
 /** A model's answer by hand: its text, or all of it as JSON. */
 function Sampling({ edited }) {

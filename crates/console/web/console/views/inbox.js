@@ -35,7 +35,7 @@ export function Inbox({ id, query }) {
         ['open', 'Waiting'],
         ['all', 'All'],
       ]} />
-      <p class="sub">Calls that wait for a yes, forms and pages of servers, sign-ins, servers to approve, definitions that changed. The first answer counts, wherever it is given.</p>
+      <p class="sub">Calls that wait for a yes or are held at a breakpoint, forms and pages of servers, sign-ins, servers to approve, definitions that changed. The first answer counts, wherever it is given.</p>
         </div>
     <${Fault} of=${read.fault} again=${read.again} />
     ${
@@ -67,7 +67,8 @@ function One({ id, known, after }) {
   const question = read.value ?? known;
   if (!question)
     return read.fault ? html`<${Fault} of=${read.fault} again=${read.again} />` : html`<${Skeleton} rows=${4} />`;
-  return html`<${Question} question=${question} after=${() => {
+  // What was left out has come: it begins with all of it.
+  return html`<${Question} key=${String(question.partial)} question=${question} after=${() => {
     read.again();
     after();
   }} />`;

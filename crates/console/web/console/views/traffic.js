@@ -4,9 +4,10 @@ import { address } from '../api.js';
 import { busy, fresh, more, page, paused, refused, release, setPaused, show, shown, stop } from '../calls.js';
 import { useKeys } from '../keys.js';
 import { go, href, replace } from '../router.js';
-import { token } from '../session.js';
+import { may, token } from '../session.js';
 import { tap } from '../store.js';
 import { bytes, clockTime, count, line, plural, time } from '../parts/format.js';
+import { SetBreakpoint } from '../parts/breaks.js';
 import { Icon } from '../parts/icons.js';
 import { Rows } from '../parts/rows.js';
 import { attempt, Button, Dialog, Empty, Fault, Skeleton, Word } from '../parts/ui.js';
@@ -52,6 +53,7 @@ export function Traffic({ query }) {
   const [typed, setTyped] = useState(filter);
   const [chosen, setChosen] = useState(last.id);
   const [help, setHelp] = useState(false);
+  const [breaking, setBreaking] = useState(false);
   const box = useRef(null);
   const scroller = useRef(null);
   const held = useRef(false);
@@ -125,6 +127,7 @@ export function Traffic({ query }) {
       <${Button} small onClick=${() => setHelp(true)}>How to filter<//>
       <${Button} small icon=${paused.value ? 'play' : 'pause'} onClick=${paused.value ? toTop : hold}
         data-testid="pause">${paused.value ? 'Go on' : 'Pause'}<//>
+      <${Button} small onClick=${() => setBreaking(true)} disabled=${!may('operator')} data-testid="break">Hold…<//>
       <${Button} small onClick=${() => attempt(() => download(filter))} disabled=${page.value.matching === 0}>Export<//>
       <span class="quiet small"
         data-testid="matching">${filter ? `${count(page.value.matching)}${page.value.partial ? ' or more' : ''} of ${plural(page.value.total, 'call')}` : plural(page.value.total, 'call')}${page.value.dropped ? `, ${count(page.value.dropped)} older ones dropped` : ''}
@@ -141,6 +144,7 @@ export function Traffic({ query }) {
       ${list.length === 0 && busy.value ? html`<${Skeleton} rows=${12} />` : html`<${Rows} count=${list.length} height=${HEIGHT} row=${row}
         scroller=${scroller} onTop=${onTop} onEnd=${more} label="Calls, newest first" />`}
     </div>
+    ${breaking && html`<${SetBreakpoint} filter=${filter} onClose=${() => setBreaking(false)} />`}
     ${
       help &&
       html`<${Dialog} title="How to filter" onClose=${() => setHelp(false)}>

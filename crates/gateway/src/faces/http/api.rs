@@ -93,15 +93,25 @@ async fn wrong(face: &Face, request: &Request<Incoming>) -> Refusal {
     face.gateway.refused.fetch_add(1, Ordering::Relaxed);
     let door = face.entrance.door();
     door.count_wrong_token(request.headers()).await;
-    Box::new(reply::unauthorized(&Refused {
-        status: StatusCode::UNAUTHORIZED,
-        challenge: CHALLENGE.to_owned(),
-        // What opens it is not for clients to know.
-        shown: false,
-    }))
+    if !request.uri().path().starts_with(PREFIX) {
+        return Box::new(reply::unauthorized(&Refused {
+            status: StatusCode::UNAUTHORIZED,
+            challenge: CHALLENGE.to_owned(),
+            // What opens it is not for clients to know.
+            shown: false,
+        }));
+    }
+    // As all that is refused there.
+    let text = Payload::from(Bytes::from_static(WRONG.as_bytes()));
+    let mut response = reply::json(StatusCode::UNAUTHORIZED, text);
+    let challenge = HeaderValue::from_static(CHALLENGE);
+    let headers = response.headers_mut();
+    headers.insert(header::WWW_AUTHENTICATE, challenge);
+    Box::new(response)
 }
 
 const CHALLENGE: &str = "Bearer realm=\"switchboard control\"";
+const WRONG: &str = r#"{"error":"this token opens nothing here: it is wrong, or was revoked, or its session is over","code":"not-allowed","hint":null,"field":null}"#;
 
 /// Answers.
 pub(super) async fn answer(

@@ -4,15 +4,21 @@ use super::super::without;
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 use switchboard_api::questions::{Answered, Kind, Question};
-use switchboard_host::desk;
+use switchboard_host::desk::{self, Held, Point};
 use switchboard_local::{secret, visible};
 use switchboard_record::audit::redact;
+use switchboard_wire::{Method, reading::ambiguous_key};
 
 /// The question as it is shown: without secrets.
 pub(super) fn shown(question: &desk::Question) -> Question {
     let mut shown = whole(question);
-    if let Some(about) = &mut shown.about {
-        redact(about);
+    match &mut shown.about {
+        // A message, or a part of one.
+        Some(about) if shown.kind == Kind::Held => {
+            *about = without::secrets(about.to_string().as_bytes()).unwrap_or_default();
+        }
+        Some(about) => redact(about),
+        None => {}
     }
     // A page's address stays: it is there to be visited.
     shown.text = shown.text.map(|text| secret::text(&text).into_owned());
@@ -32,6 +38,7 @@ pub(super) fn whole(question: &desk::Question) -> Question {
         desk::Kind::Form => format!("{server:?} asks something"),
         desk::Kind::Page => format!("{server:?} wants a page to be visited"),
         desk::Kind::Sampling => format!("{server:?} wants a model's answer"),
+        desk::Kind::Held => held_title(question),
     };
     let about = match question.kind {
         desk::Kind::Permission => consent.and_then(|consent| {
@@ -40,8 +47,10 @@ pub(super) fn whole(question: &desk::Question) -> Question {
             Some(read.unwrap_or_else(|_| Value::String(arguments.to_owned())))
         }),
         desk::Kind::Sampling => Some(params.clone()),
+        desk::Kind::Held => question.held.as_deref().and_then(held_about),
         _ => None,
     };
+    let held = question.held.as_deref();
     Question {
         id: question.id.to_string(),
         kind: kind(question.kind),
@@ -51,12 +60,16 @@ pub(super) fn whole(question: &desk::Question) -> Question {
         principal: Some(question.principal.to_string()),
         client: question.client.clone(),
         server: Some(server.to_string()),
-        name: consent.map(|consent| consent.tool.clone()),
+        name: match held {
+            Some(held) => held.name.clone(),
+            None => consent.map(|consent| consent.tool.clone()),
+        },
         call: question.call,
         title: visible::line(&title),
-        text: match consent {
-            Some(consent) => Some(consent.reason.clone()),
-            None => text("message").filter(|_| question.kind != desk::Kind::Sampling),
+        text: match (consent, held) {
+            (_, Some(held)) => Some(format!("a breakpoint holds it: {}", held.why)),
+            (Some(consent), None) => Some(consent.reason.clone()),
+            (None, None) => text("message").filter(|_| question.kind != desk::Kind::Sampling),
         },
         schema: params
             .get("requestedSchema")
@@ -64,6 +77,7 @@ pub(super) fn whole(question: &desk::Question) -> Question {
             .cloned(),
         url: text("url").filter(|_| question.kind == desk::Kind::Page),
         about,
+        point: held.map(|held| point(held).to_owned()),
         changes: Vec::new(),
         answers: answers(question),
         also_client: question.also_client,
@@ -82,7 +96,48 @@ fn kind(kind: desk::Kind) -> Kind {
         desk::Kind::Form => Kind::Form,
         desk::Kind::Page => Kind::Page,
         desk::Kind::Sampling => Kind::Sampling,
+        desk::Kind::Held => Kind::Held,
     }
+}
+
+/// What is held, in a word.
+fn point(held: &Held) -> &'static str {
+    match (held.point, held.is_error) {
+        (Point::Call, _) => "call",
+        (Point::Answer, false) => "result",
+        (Point::Answer, true) => "error",
+    }
+}
+
+fn held_title(question: &desk::Question) -> String {
+    let server = &question.server;
+    let Some(held) = question.held.as_deref() else {
+        return String::new();
+    };
+    let kind = match held.method {
+        Method::PromptsGet => "prompt",
+        Method::ResourcesRead => "resource",
+        _ => "tool",
+    };
+    let name = held.name.as_deref().unwrap_or_default();
+    match held.point {
+        Point::Call => format!("{kind} {name:?} of {server:?} is held before it is called"),
+        Point::Answer => {
+            format!("the answer of {kind} {name:?} of {server:?} is held before its client gets it")
+        }
+    }
+}
+
+/// What is held. What two readers could take for different things is shown as it is written.
+fn held_about(held: &Held) -> Option<Value> {
+    if held.text.is_empty() {
+        return None;
+    }
+    let written = || Value::String(String::from_utf8_lossy(&held.text).into_owned());
+    if ambiguous_key(&held.text).is_some() {
+        return Some(written());
+    }
+    Some(serde_json::from_slice(&held.text).unwrap_or_else(|_| written()))
 }
 
 fn status(status: desk::Status) -> &'static str {
@@ -102,6 +157,10 @@ fn answers(question: &desk::Question) -> Vec<String> {
         desk::Kind::Permission => &["allow", "deny"],
         desk::Kind::Form | desk::Kind::Page => &["accept", "decline", "cancel"],
         desk::Kind::Sampling => &["accept", "decline"],
+        desk::Kind::Held if question.held.as_ref().is_some_and(|it| it.can_change) => {
+            &["release", "edit", "refuse"]
+        }
+        desk::Kind::Held => &["release", "refuse"],
     };
     words.iter().map(|word| (*word).to_owned()).collect()
 }

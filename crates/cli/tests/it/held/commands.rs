@@ -1,0 +1,73 @@
+//! `switchboard traffic break`, and answers to what it holds.
+
+use super::{Stage, calling, error, text};
+use serde_json::json;
+use switchboard_testkit::world::World;
+
+#[tokio::test]
+async fn breakpoints_are_set_shown_and_removed() {
+    let stage = Stage::new(&[]).await;
+    let world = &stage.world;
+    let none = world.run(&["traffic", "break"]).await.ok();
+    assert_eq!(none.out, "No breakpoints are set: nothing is held.\n");
+    let set = world
+        .run(&["traffic", "break", "server:e", "tool:echo"])
+        .await
+        .ok();
+    assert!(
+        set.out.contains("holds calls: server:e tool:echo"),
+        "{}",
+        set.out
+    );
+    let words = ["traffic", "break", "--at", "result", "tool:count", "--json"];
+    let set = world.run(&words).await.json();
+    assert_eq!(set["breakpoints"][1]["at"], "result");
+    let id = set["breakpoints"][1]["id"].to_string();
+    let left = world.run(&["traffic", "break", "--remove", &id]).await.ok();
+    assert!(!left.out.contains("count"), "{}", left.out);
+    let wrong = world.run(&["traffic", "break", "--remove", &id]).await;
+    assert_eq!(wrong.code, Some(1), "{wrong:?}");
+    let wrong = world.run(&["traffic", "break", "nonsense:x"]).await;
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+
+    let sly = json!({"nonce": "a\u{202e}b\u{1b}[2K"});
+    let called = calling(stage.legacy().await, "echo", sly);
+    let held = stage.one_held().await;
+    let id = held["id"].as_str().unwrap();
+    let shown = world.run(&["inbox"]).await.ok();
+    assert!(
+        shown.out.contains("is held before it is called"),
+        "{}",
+        shown.out
+    );
+    assert!(!shown.out.contains(['\u{202e}', '\u{1b}']), "{}", shown.out);
+    let unsaid = world.run(&["answer", id]).await;
+    assert!(
+        unsaid.err.contains("release, edit, refuse"),
+        "{}",
+        unsaid.err
+    );
+    world
+        .run(&["answer", id, "edit", "--set", "nonce=plain"])
+        .await
+        .ok();
+    assert_eq!(text(&called.await.unwrap()), "plain");
+    let called = calling(stage.legacy().await, "echo", json!({"nonce": "a"}));
+    let held = stage.one_held().await;
+    let id = held["id"].as_str().unwrap();
+    world.run(&["answer", &id[..8], "refuse"]).await.ok();
+    assert!(error(&called.await.unwrap()).contains("a person refused it"));
+    let left = world
+        .run(&["traffic", "break", "--remove", "all"])
+        .await
+        .ok();
+    assert_eq!(left.out, "No breakpoints are set: nothing is held.\n");
+}
+
+#[tokio::test]
+async fn without_a_gateway_it_is_told() {
+    let world = World::new();
+    let ran = world.run(&["traffic", "break", "tool:x"]).await;
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(ran.err.contains("switchboard up"), "{}", ran.err);
+}
