@@ -3,6 +3,7 @@
 use crate::{
     approval::{Pin, contents::Bound},
     fault::{Fault, Source},
+    limits,
     policy::DeniedAddresses,
 };
 use serde_json::{Map, Value};
@@ -59,6 +60,8 @@ pub struct Entry {
     pub builtin: Option<String>,
     /// What that built-in server is told.
     pub builtin_options: BuiltinOptions,
+    /// Which workers run it, where it is a worker's.
+    pub worker: WorkerOptions,
     /// It may be reached at public addresses only, whatever its name leads to.
     pub public_only: bool,
     /// Where it may not be reached, whatever its name leads to.
@@ -194,11 +197,13 @@ pub enum Transport {
     WsIde,
     /// A server inside this program.
     Builtin,
+    /// A server that a worker of this cluster runs.
+    Worker,
 }
 
 impl Transport {
     /// Every spelling of `type` that is understood, for messages.
-    pub const SPELLINGS: &str = "stdio, http (also streamable-http, streamableHttp, streamable_http), sse, ws, sse-ide, ws-ide, builtin";
+    pub const SPELLINGS: &str = "stdio, http (also streamable-http, streamableHttp, streamable_http), sse, ws, sse-ide, ws-ide, builtin, worker";
 
     /// The transport that a `type` names.
     pub fn parse(text: &str) -> Option<Self> {
@@ -210,6 +215,7 @@ impl Transport {
             "sse-ide" => Some(Self::SseIde),
             "ws-ide" => Some(Self::WsIde),
             "builtin" => Some(Self::Builtin),
+            "worker" => Some(Self::Worker),
             _ => None,
         }
     }
@@ -224,6 +230,7 @@ impl Transport {
             Self::SseIde => "sse-ide",
             Self::WsIde => "ws-ide",
             Self::Builtin => "builtin",
+            Self::Worker => "worker",
         }
     }
 
@@ -343,6 +350,27 @@ impl BuiltinOptions {
     ];
 }
 
+/// What an entry of type `worker` says: which workers of the cluster run the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerOptions {
+    /// `server`: what it is called there; the entry's own name where nothing is said.
+    pub server: Option<String>,
+    /// `workers`: which may run it, by their names, with `*`; any where none is named.
+    pub workers: Vec<String>,
+    /// `labels`: what those workers say of themselves.
+    pub labels: Vec<(String, String)>,
+    /// `copies`: on how many of them it may run at a time; on any number where nothing is
+    /// said.
+    pub copies: Option<u32>,
+}
+
+impl WorkerOptions {
+    /// The keys.
+    pub const KEYS: [&str; 4] = ["server", "workers", "labels", "copies"];
+    /// How many copies can be asked for.
+    pub const COPIES: u32 = limits::WORKER_COPIES;
+}
+
 /// Who shares one copy of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Isolation {
@@ -433,6 +461,7 @@ impl Entry {
             lock_folder: None,
             builtin: None,
             builtin_options: BuiltinOptions::default(),
+            worker: WorkerOptions::default(),
             public_only: false,
             denied_addresses: None,
             timeout: None,
@@ -462,6 +491,11 @@ impl Entry {
     pub fn starts_elsewhere(&self) -> bool {
         let starts = self.transport == Transport::Stdio || self.headers_helper.is_some();
         self.wary && starts && self.cwd.is_none()
+    }
+
+    /// The server of a worker that it means.
+    pub fn worker_server(&self) -> &str {
+        self.worker.server.as_deref().unwrap_or(&self.name)
     }
 
     /// The built-in server that it means.

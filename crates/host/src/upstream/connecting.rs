@@ -5,6 +5,7 @@
 use super::{
     connection::{Connection, Ended, Reports},
     discover::{self, Found},
+    far::FarOwner,
     initialize,
     knowledge::other,
     link::{self, Carrier},
@@ -206,6 +207,10 @@ impl Server {
             carrier,
             self.budget(),
             self.starting(),
+            FarOwner {
+                principal: key.owner.principal().clone(),
+                alone: key.owner.is_one(),
+            },
             &connection,
         )
         .map_err(|fault| ConnectError::Failed(fault.to_string()))?;
