@@ -1,9 +1,12 @@
 //! One configured server, as its file has it: nothing is expanded yet.
 
+mod worker;
+
+pub use worker::WorkerOptions;
+
 use crate::{
     approval::{Pin, contents::Bound},
     fault::{Fault, Source},
-    limits,
     policy::DeniedAddresses,
 };
 use serde_json::{Map, Value};
@@ -350,27 +353,6 @@ impl BuiltinOptions {
     ];
 }
 
-/// What an entry of type `worker` says: which workers of the cluster run the server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WorkerOptions {
-    /// `server`: what it is called there; the entry's own name where nothing is said.
-    pub server: Option<String>,
-    /// `workers`: which may run it, by their names, with `*`; any where none is named.
-    pub workers: Vec<String>,
-    /// `labels`: what those workers say of themselves.
-    pub labels: Vec<(String, String)>,
-    /// `copies`: on how many of them it may run at a time; on any number where nothing is
-    /// said.
-    pub copies: Option<u32>,
-}
-
-impl WorkerOptions {
-    /// The keys.
-    pub const KEYS: [&str; 4] = ["server", "workers", "labels", "copies"];
-    /// How many copies can be asked for.
-    pub const COPIES: u32 = limits::WORKER_COPIES;
-}
-
 /// Who shares one copy of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Isolation {
@@ -491,11 +473,6 @@ impl Entry {
     pub fn starts_elsewhere(&self) -> bool {
         let starts = self.transport == Transport::Stdio || self.headers_helper.is_some();
         self.wary && starts && self.cwd.is_none()
-    }
-
-    /// The server of a worker that it means.
-    pub fn worker_server(&self) -> &str {
-        self.worker.server.as_deref().unwrap_or(&self.name)
     }
 
     /// The built-in server that it means.

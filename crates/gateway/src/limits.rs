@@ -255,6 +255,8 @@ pub const OUTPOST_COMES: Duration = Duration::from_secs(5);
 pub const PLACE_COMES: Duration = Duration::from_secs(15);
 /// How often it is asked for meanwhile.
 pub const OUTPOST_AGAIN: Duration = Duration::from_millis(500);
+/// How often an outpost that ends looks whether its links have.
+pub const OUTPOST_LOOK: Duration = Duration::from_millis(20);
 /// Places of servers whose holders a replica remembers.
 pub const PLACES: usize = 10_000;
 /// How long an outpost may run a server whose copies are counted, unless it says so again.

@@ -26,7 +26,9 @@ use switchboard_config::{
     program,
     trust::Folder,
 };
-use switchboard_host::{self as host, Far, Host, IdeCarrier, MayStart, ServerSpec, Target, Timeouts};
+use switchboard_host::{
+    self as host, Far, Host, IdeCarrier, MayStart, ServerSpec, Target, Timeouts,
+};
 use switchboard_local::secret;
 use switchboard_process::{Caps, Inherit, ServerCommand, Start, Table};
 use switchboard_transport::NotBuilt;

@@ -354,7 +354,9 @@ fn worker_row(id: &str, worker: &Announced) -> String {
         .map(|(name, value)| format!("  {name}={value}"))
         .collect();
     let (version, links, room) = (&worker.version, worker.links, worker.room);
-    format!("{id}  worker  {version}  {offers}{labels}  {links} of {room} connections, for {age}{ends}")
+    format!(
+        "{id}  worker  {version}  {offers}{labels}  {links} of {room} connections, for {age}{ends}"
+    )
 }
 
 fn row(id: &str, node: &Node) -> String {

@@ -197,7 +197,9 @@ pub fn only(loaded: &mut Loaded, names: &[String], option: &str) -> Result<(), F
                 .map(|server| server.entry.name.as_str());
             let hint =
                 did_you_mean(&near(name, all)).unwrap_or_else(|| "see switchboard list".to_owned());
-            return Err(Failure::usage(format!("{option}: there is no server {name:?}")).hint(hint));
+            return Err(
+                Failure::usage(format!("{option}: there is no server {name:?}")).hint(hint),
+            );
         }
     }
     loaded

@@ -68,9 +68,8 @@ impl Options {
         let here = |file: &PathBuf| context.options.directory.join(file);
         let stem = self.cluster_cert.file_stem().and_then(|stem| stem.to_str());
         let name = self.name.clone().or_else(|| stem.map(str::to_owned));
-        let name = name.ok_or_else(|| {
-            Failure::usage("the worker has no name").hint("say --name NAME")
-        })?;
+        let name =
+            name.ok_or_else(|| Failure::usage("the worker has no name").hint("say --name NAME"))?;
         Ok(Hire {
             store: Store {
                 servers: self.join.clone(),

@@ -139,30 +139,27 @@ impl Links {
 }
 
 /// A connection to a replica that is the one that it should be.
-pub(super) async fn shaken(
-    tls: &LinkTls,
-    node: &Node,
-) -> Result<LinkStream, NoAnswer> {
-        let connecting = timeout(limits::LINK_CONNECT, TcpStream::connect(&node.address));
-        let stream = match connecting.await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(fault)) if fault.kind() == io::ErrorKind::ConnectionRefused => {
-                return Err(NoAnswer::Refused);
-            }
-            Ok(Err(_)) | Err(_) => return Err(NoAnswer::Unreachable),
-        };
-        let _ = stream.set_nodelay(true);
-        let is_announced = |shown: &[u8]| fingerprint(shown) == node.fingerprint;
-        let shaken = timeout(limits::LINK_CONNECT, tls.connect(stream, is_announced));
-        match shaken.await {
-            Ok(Ok(stream)) => Ok(stream),
-            Ok(Err(fault)) => {
-                let address = &node.address;
-                tracing::warn!(%fault, %address, "what answers there is no replica of this cluster");
-                Err(NoAnswer::Unreachable)
-            }
-            Err(_) => Err(NoAnswer::Unreachable),
+pub(super) async fn shaken(tls: &LinkTls, node: &Node) -> Result<LinkStream, NoAnswer> {
+    let connecting = timeout(limits::LINK_CONNECT, TcpStream::connect(&node.address));
+    let stream = match connecting.await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(fault)) if fault.kind() == io::ErrorKind::ConnectionRefused => {
+            return Err(NoAnswer::Refused);
         }
+        Ok(Err(_)) | Err(_) => return Err(NoAnswer::Unreachable),
+    };
+    let _ = stream.set_nodelay(true);
+    let is_announced = |shown: &[u8]| fingerprint(shown) == node.fingerprint;
+    let shaken = timeout(limits::LINK_CONNECT, tls.connect(stream, is_announced));
+    match shaken.await {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(fault)) => {
+            let address = &node.address;
+            tracing::warn!(%fault, %address, "what answers there is no replica of this cluster");
+            Err(NoAnswer::Unreachable)
+        }
+        Err(_) => Err(NoAnswer::Unreachable),
+    }
 }
 
 /// An answer that has begun. A short one is taken whole, which frees its connection.

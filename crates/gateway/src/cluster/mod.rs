@@ -34,8 +34,8 @@ use std::{
     },
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
-use switchboard_ledger::{Ledger, LedgerError, Lives, Others};
 use switchboard_host::FarReach;
+use switchboard_ledger::{Ledger, LedgerError, Lives, Others};
 use switchboard_local::hex;
 use switchboard_transport::dial::{LinkTls, WORKER_NAMES, is_made_out_to};
 use tokio::net::TcpListener;
@@ -121,10 +121,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn look(
-        ledger: Arc<dyn Ledger>,
-        keys: ClusterKeys,
-    ) -> Result<Looked, LedgerError> {
+    pub async fn look(ledger: Arc<dyn Ledger>, keys: ClusterKeys) -> Result<Looked, LedgerError> {
         let keys = Arc::new(keys);
         let nodes = Nodes::new(ledger.clone(), keys.clone());
         nodes.look().await?;
@@ -170,7 +167,8 @@ impl Cluster {
         let is_it = is_made_out_to(certificate, &format!("{name}.{WORKER_NAMES}"))
             && self.keys.is_vouched_for(&claim, proof);
         is_it.then(|| Comer {
-            id: id.to_owned(),
+            // Whatever it says, it is no other worker's.
+            id: format!("{name} {id}"),
             name: name.to_owned(),
             fingerprint,
         })

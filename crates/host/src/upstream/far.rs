@@ -1,14 +1,19 @@
 //! A server on another machine, reached through whoever runs it there: lines, as a
 //! process of our own would speak them, over streams that somebody else carries.
 
+use super::{connection::Connection, health::ServerState, server::Server, slots::Key};
+use crate::limits;
 use parking_lot::Mutex;
 use std::{
     fmt, io,
     pin::Pin,
     sync::{Arc, OnceLock},
     task::{Context, Poll},
+    time::Instant,
 };
+use switchboard_tasks as tasks;
 use tokio::io::{AsyncRead, DuplexStream, ReadBuf, ReadHalf, WriteHalf};
+use tokio_util::sync::CancellationToken;
 
 /// A server of another machine, as its entry says it.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +37,12 @@ pub struct FarOwner {
     pub principal: Arc<str>,
     /// Whether one client alone has it.
     pub alone: bool,
+}
+
+/// A connection that is wanted.
+pub(super) struct FarAsk {
+    pub(super) owner: FarOwner,
+    pub(super) end: FarEnd,
 }
 
 /// Whoever knows ways to other machines.
@@ -62,14 +73,61 @@ impl fmt::Debug for FarWay {
     }
 }
 
-/// Why such a connection has ended, said by whoever carried it.
+/// The end of such a connection, told by whoever carries it.
 #[derive(Clone, Debug, Default)]
-pub struct FarEnd(Arc<Mutex<Option<String>>>);
+pub struct FarEnd {
+    why: Arc<Mutex<Option<String>>>,
+    nears: CancellationToken,
+}
 
 impl FarEnd {
-    /// Says it. The first reason counts.
+    /// It will end soon, and nothing new is to begin on it.
+    pub fn nears(&self) {
+        self.nears.cancel();
+    }
+
+    /// It has ended; why. The first reason counts.
     pub fn say(&self, why: impl Into<String>) {
-        self.0.lock().get_or_insert_with(|| why.into());
+        self.why.lock().get_or_insert_with(|| why.into());
+        self.nears.cancel();
+    }
+}
+
+impl Server {
+    /// A connection whose end nears gives way to another: what is under way on it finishes,
+    /// and the next request finds a new one.
+    pub(super) fn gives_way(&self, key: &Key, connection: &Arc<Connection>, end: FarEnd) {
+        let (me, connection) = (self.weak(), Arc::downgrade(connection));
+        let key = key.clone();
+        tasks::spawn(tasks::Kind::Background, async move {
+            end.nears.cancelled().await;
+            let both = me.upgrade().zip(connection.upgrade());
+            let Some((server, connection)) = both else {
+                return;
+            };
+            let is_over = end.why.lock().is_some() || connection.has_ended();
+            if !is_over && !server.is_retired() {
+                server.let_finish(&key, connection).await;
+            }
+        });
+    }
+
+    async fn let_finish(&self, key: &Key, connection: Arc<Connection>) {
+        let slot = self.slots().get(key).and_then(|slot| slot.working());
+        if slot.is_some_and(|working| Arc::ptr_eq(&working, &connection)) {
+            self.slots().remove(key);
+            self.start_over(key, Some(connection.clone()));
+        }
+        let begun = Instant::now();
+        while !connection.has_ended() && begun.elapsed() < limits::FAR_FINISHES {
+            if connection.ends_unused() {
+                connection.close_link().await;
+                self.note_copies();
+                self.note(ServerState::Asleep);
+                break;
+            }
+            tokio::time::sleep(limits::FAR_LOOK).await;
+        }
     }
 }
 
@@ -94,7 +152,7 @@ impl AsyncRead for FarRead {
         let before = buffer.filled().len();
         std::task::ready!(Pin::new(&mut self.read).poll_read(context, buffer))?;
         let is_over = buffer.filled().len() == before && buffer.remaining() > 0;
-        let why = is_over.then(|| self.why.0.lock().clone()).flatten();
+        let why = is_over.then(|| self.why.why.lock().clone()).flatten();
         Poll::Ready(why.map_or(Ok(()), |why| Err(io::Error::other(why))))
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     callers::Callers,
     connection::Connection,
-    far::{self, FarEnd, FarOwner},
+    far::{self, FarAsk},
     ide::{IdeCarrier, IdeError},
     spec::{BoxError, MayStart, Remote, ServerSpec, StandIn, Target},
     starting::Starting,
@@ -58,7 +58,7 @@ pub(super) fn open(
     carrier: Carrier,
     budget: &Budget,
     starting: &Starting,
-    owner: FarOwner,
+    ask: FarAsk,
     connection: &Arc<Connection>,
 ) -> Result<(), OpenError> {
     if let Some(MayStart(ask)) = &spec.may_start {
@@ -90,11 +90,16 @@ pub(super) fn open(
         Target::Far(there) => {
             let reach = there.way.get().ok_or(OpenError::NoWay)?;
             let (ours, theirs) = tokio::io::duplex(limits::IN_PROCESS_BUFFER);
-            let why = FarEnd::default();
-            reach.lead(there, owner, theirs, why.clone());
-            let (read, write) = far::halves(ours, why);
+            reach.lead(there, ask.owner, theirs, ask.end.clone());
+            let (read, write) = far::halves(ours, ask.end);
             let budget = budget.clone();
-            Link::Stdio(StdioLink::streams(read, write, MESSAGE_BYTES, budget, receive))
+            Link::Stdio(StdioLink::streams(
+                read,
+                write,
+                MESSAGE_BYTES,
+                budget,
+                receive,
+            ))
         }
         Target::Linked(serve) => {
             let (ours, theirs) = in_process::pair();

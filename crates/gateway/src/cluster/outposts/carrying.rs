@@ -27,7 +27,7 @@ impl FarReach for Outposts {
         let leading = async move {
             match me.reach(&far, owner).await {
                 Ok(reached) => reached.carry(&far, &mut pipe, &why).await,
-                Err(fault) => why.say(fault),
+                Err(fault) => why.say(fault.to_string()),
             }
             let _ = pipe.shutdown().await;
         };
@@ -47,7 +47,7 @@ struct Reached {
 impl Outposts {
     /// A link to the server, of whichever outpost runs it. Waits for a moment where none
     /// does: one may be about to come.
-    async fn reach(&self, far: &Far, owner: FarOwner) -> Result<Reached, String> {
+    async fn reach(&self, far: &Far, owner: FarOwner) -> Result<Reached, NoOutpost> {
         let begun = tokio::time::Instant::now();
         let mut tried: HashSet<String> = HashSet::new();
         let mut refused = None;
@@ -109,12 +109,11 @@ impl Outposts {
                     fault.to_string()
                 }
             };
-            let name = &here.comer.name;
+            let (name, why) = (&here.comer.name, visible::line(&why));
             if is_news {
                 tracing::warn!(name, server = %far.server, why, "a worker does not run a server that it offers");
             }
-            let why = visible::line(&why);
-            refused = Some(format!("the worker {name} does not run it: {why}"));
+            refused = Some(NoOutpost::Refused(name.clone(), why));
             tried.insert(here.comer.id.clone());
         }
     }
@@ -140,7 +139,11 @@ impl Outposts {
         all.retain(fits);
         let weight = |here: &Arc<Here>| {
             let who = if owner.alone { "" } else { &*owner.principal };
-            let parts = [far.server.as_bytes(), who.as_bytes(), here.comer.name.as_bytes()];
+            let parts = [
+                far.server.as_bytes(),
+                who.as_bytes(),
+                here.comer.name.as_bytes(),
+            ];
             let hash = seal::digest_of(parts).as_ref().to_vec();
             let load = match owner.alone {
                 true => here.links.load(Ordering::Relaxed),
@@ -153,25 +156,34 @@ impl Outposts {
     }
 
     /// Why nobody runs a server.
-    fn nobody(&self, far: &Far) -> String {
-        let server = &far.server;
+    fn nobody(&self, far: &Far) -> NoOutpost {
+        let server = far.server.to_string();
         let all = self.all();
-        let offers = |here: &&Arc<Here>| here.said().offers.iter().any(|offer| **offer == **server);
-        let mut names: Vec<String> = all
-            .iter()
-            .filter(offers)
-            .map(|here| here.comer.name.clone())
-            .collect();
+        let offers = |here: &&Arc<Here>| here.said().offers.contains(&server);
+        let names = all.iter().filter(offers);
+        let mut names: Vec<String> = names.map(|here| here.comer.name.clone()).collect();
         names.sort();
         match (all.len(), names.is_empty()) {
-            (0, _) => format!("no worker is connected to run {server:?}"),
-            (count, true) => format!("no worker offers {server:?}; connected: {count}"),
-            (_, false) => format!(
-                "the workers that offer {server:?} ({}) end, have no room, or are not what the entry asks for",
-                names.join(", ")
-            ),
+            (0, _) => NoOutpost::NoneAtAll(server),
+            (count, true) => NoOutpost::NotOffered(server, count),
+            (_, false) => NoOutpost::NoneFits(server, names.join(", ")),
         }
     }
+}
+
+/// Why there is no link to a server.
+#[derive(Debug, thiserror::Error)]
+enum NoOutpost {
+    #[error("no worker is connected to run {0:?}")]
+    NoneAtAll(String),
+    #[error("no worker offers {0:?}; connected: {1}")]
+    NotOffered(String, usize),
+    #[error(
+        "the workers that offer {0:?} ({1}) end, have no room, or are not what the entry asks for"
+    )]
+    NoneFits(String, String),
+    #[error("the worker {0} does not run it: {1}")]
+    Refused(String, String),
 }
 
 impl Reached {
@@ -180,15 +192,24 @@ impl Reached {
         let name = self.outpost.0.comer.name.clone();
         let server = &far.server;
         tracing::debug!(name, %server, "a server of a worker is connected");
-        let carried = copy_bidirectional(pipe, &mut self.link.stream);
-        let end = tokio::select! {
-            biased;
-            () = self.fence.cancelled() => format!("another worker runs it in the place of {name}"),
-            () = self.outpost.0.gone.cancelled() => format!("the worker {name} has gone"),
-            carried = carried => match carried {
-                Ok(_) => format!("the worker {name} has closed the connection"),
-                Err(fault) => format!("the connection to the worker {name} broke: {fault}"),
-            },
+        let mut carried = std::pin::pin!(copy_bidirectional(pipe, &mut self.link.stream));
+        let mut was_told = false;
+        let end = loop {
+            tokio::select! {
+                biased;
+                () = self.fence.cancelled() => {
+                    break format!("another worker runs it in the place of {name}");
+                }
+                () = self.outpost.0.gone.cancelled() => break format!("the worker {name} has gone"),
+                () = self.outpost.0.ends.cancelled(), if !was_told => {
+                    was_told = true;
+                    why.nears();
+                }
+                carried = &mut carried => break match carried {
+                    Ok(_) => format!("the worker {name} has closed the connection"),
+                    Err(fault) => format!("the connection to the worker {name} broke: {fault}"),
+                },
+            }
         };
         tracing::debug!(name, %server, end, "a server of a worker is not connected any more");
         why.say(end);

@@ -35,6 +35,8 @@ pub(super) struct Shared {
     wanted: Mutex<HashMap<String, Expected>>,
     /// Told whenever an outpost says something new.
     pub(super) changed: Notify,
+    /// Told whenever there may be an outpost for a server that had none.
+    offers: Notify,
     pub(super) places: Places,
 }
 
@@ -52,6 +54,8 @@ pub(super) struct Here {
     pub(super) comer: Comer,
     said: Mutex<Said>,
     told: mpsc::Sender<ToOutpost>,
+    /// It ends, and takes no more.
+    pub(super) ends: CancellationToken,
     /// It is not there any more.
     pub(super) gone: CancellationToken,
     /// Its links to this replica.
@@ -94,6 +98,11 @@ impl Here {
 }
 
 impl Outposts {
+    /// Waits until there may be an outpost for a server that had none.
+    pub(crate) async fn offer_more(&self) {
+        self.0.offers.notified().await;
+    }
+
     /// Those that are connected.
     pub(super) fn all(&self) -> Vec<Arc<Here>> {
         self.0.here.lock().values().cloned().collect()
@@ -107,13 +116,17 @@ impl Outposts {
             comer: comer.clone(),
             said: Mutex::default(),
             told,
+            ends: CancellationToken::new(),
             gone: CancellationToken::new(),
             links: AtomicUsize::new(0),
         });
         {
             let mut all = self.0.here.lock();
             if all.len() >= limits::OUTPOSTS {
-                return tracing::warn!(name = comer.name, "there are too many workers: one more is not taken");
+                return tracing::warn!(
+                    name = comer.name,
+                    "there are too many workers: one more is not taken"
+                );
             }
             if let Some(before) = all.insert(comer.id.clone(), here.clone()) {
                 before.gone.cancel();
@@ -142,14 +155,15 @@ impl Outposts {
         loop {
             match hear(&mut read).await? {
                 FromOutpost::Is(said) => {
-                    let is_new = {
-                        let mut now = here.said.lock();
-                        let is_new = *now != said;
-                        *now = said;
-                        is_new
-                    };
-                    if is_new {
+                    if said.draining {
+                        here.ends.cancel();
+                    }
+                    let before = std::mem::replace(&mut *here.said.lock(), said.clone());
+                    if before != said {
                         self.0.changed.notify_waiters();
+                    }
+                    if (before.offers, before.labels) != (said.offers, said.labels) {
+                        self.0.offers.notify_one();
                     }
                 }
                 FromOutpost::Refused(refused) => {

@@ -186,9 +186,9 @@ impl Rights {
     async fn give_back(&self, right: &Right) {
         let revision = right.now.lock().revision;
         let value = self.sealed(&right.key);
-        let given = self
-            .ledger
-            .compare_and_set(&right.key, revision, value, Some(limits::PLACE_OVER));
+        let given =
+            self.ledger
+                .compare_and_set(&right.key, revision, value, Some(limits::PLACE_OVER));
         let _ = given.await;
     }
 

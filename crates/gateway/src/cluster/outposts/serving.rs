@@ -25,7 +25,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 use switchboard_host::{Scope, Server, Target};
 use switchboard_ledger::Ledger;
@@ -149,8 +149,11 @@ impl Outpost {
     async fn drains(&self) {
         self.draining.store(true, Ordering::Relaxed);
         self.news.notify_waiters();
-        // They have heard of it before a link ends, so that nobody asks here again.
-        tokio::time::sleep(limits::OUTPOST_AGAIN).await;
+        // Replicas end their links as soon as nothing is under way on them.
+        let begun = Instant::now();
+        while self.links.load(Ordering::Relaxed) > 0 && begun.elapsed() < limits::DRAIN {
+            tokio::time::sleep(limits::OUTPOST_LOOK).await;
+        }
         self.ends.cancel();
         self.tasks.close();
         let ending = limits::DRAIN + limits::LAST_WRITE;

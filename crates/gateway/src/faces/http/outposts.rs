@@ -39,7 +39,9 @@ pub(super) fn answer(
     };
     let says = |name| {
         let value: Option<&HeaderValue> = request.headers().get(name);
-        value.and_then(|value| value.to_str().ok()).map(str::to_owned)
+        value
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned)
     };
     if says(header::UPGRADE).as_deref() != Some(PROTOCOL) {
         return reply::status(StatusCode::UPGRADE_REQUIRED);

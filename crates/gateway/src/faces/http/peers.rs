@@ -51,6 +51,7 @@ pub(super) fn upkeep(face: &Arc<Face>) -> Vec<tokio::task::JoinHandle<()>> {
             async move { cluster.keep(|| face.sessions.by_id.read().len()).await }
         })
     };
+    let (gateway, replica) = (face.gateway.clone(), cluster.clone());
     let (face, cluster) = (face.clone(), cluster.clone());
     let checks = tasks::keep(tasks::Kind::Upkeep, move || {
         let (face, cluster) = (face.clone(), cluster.clone());
@@ -65,7 +66,16 @@ pub(super) fn upkeep(face: &Arc<Face>) -> Vec<tokio::task::JoinHandle<()>> {
             }
         }
     });
-    vec![comes_in, is_there, checks]
+    let offered = tasks::keep(tasks::Kind::Upkeep, move || {
+        let (gateway, cluster) = (gateway.clone(), replica.clone());
+        async move {
+            loop {
+                cluster.outposts().offer_more().await;
+                gateway.host().far_anew();
+            }
+        }
+    });
+    vec![comes_in, is_there, checks, offered]
 }
 
 async fn accept(face: Arc<Face>, cluster: Arc<Cluster>, listener: Arc<TcpListener>) {

@@ -6,10 +6,12 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 use switchboard_testkit::{
     text_of,
-    world::{alive, to_the_end, until},
+    world::{alive, children, to_the_end, until},
 };
 
 const SOON: Duration = Duration::from_secs(30);
+/// Calls of one client while a worker ends.
+const CALLS: usize = 60;
 
 /// What was under way is told, and was made once; what is asked next goes to the other.
 #[tokio::test]
@@ -21,22 +23,24 @@ async fn calls_of_a_worker_that_was_killed_are_told_and_others_go_elsewhere() {
     ];
     let mut client = fleet.replicas[0].legacy().await;
     let first = pid(&mut client).await;
-    let parent = |of: i32| switchboard_testkit::world::children(of);
     let mut at = None;
     for (number, worker) in workers.iter().enumerate() {
-        if parent(worker.pid().await).contains(&first) {
+        if children(worker.pid().await).contains(&first) {
             at = Some(number);
         }
     }
     let mut dies = workers.remove(at.expect("one of them runs it"));
     let file = fleet.world.path("effects");
-    let arguments = json!({"steps": 1000, "intervalMs": 50, "marker": "once", "file": file});
-    let params = json!({"name": "notes__progress", "arguments": arguments});
-    let mut stream = client.stream("tools/call", params).await;
-    stream.next().await.expect("an event");
+    let arguments = json!({"file": file, "delayMs": 600_000});
+    let params = json!({"name": "notes__count", "arguments": arguments});
+    let stream = client.stream("tools/call", params).await;
+    let begun = || file.exists().then_some(());
+    until(SOON, begun).await.expect("it is under way");
     dies.kill().await;
     let (_, answer) = to_the_end(stream).await;
-    assert!(answer.get("error").is_some(), "{answer}");
+    let said = answer["error"].to_string();
+    assert!(said.contains("worker"), "{answer}");
+    println!("{answer}");
     let begun = Instant::now();
     let second = pid(&mut client).await;
     println!("another worker answered after {:?}", begun.elapsed());
@@ -66,7 +70,8 @@ async fn a_replica_that_was_killed_leaves_the_server_to_the_others() {
     assert_eq!(pid(&mut other).await, before);
 }
 
-/// One that ends in good order finishes what it has; what comes next goes to the other.
+/// One that ends in good order finishes what it has; what comes next goes to the other, and
+/// nothing fails of what others ask meanwhile.
 #[tokio::test]
 async fn a_worker_that_ends_loses_nothing() {
     let fleet = Fleet::of_workers(1, any()).await;
@@ -74,16 +79,36 @@ async fn a_worker_that_ends_loses_nothing() {
     let mut client = fleet.replicas[0].legacy().await;
     pid(&mut client).await;
     let _two = fleet.worker("two", &[]).await;
+    let file = fleet.world.path("effects");
+    let mut others = Vec::new();
+    for _ in 0..4 {
+        let mut other = fleet.replicas[0].legacy().await;
+        let arguments = json!({"file": file, "delayMs": 30});
+        others.push(tokio::spawn(async move {
+            for _ in 0..CALLS {
+                let said = other.call("notes__count", arguments.clone()).await;
+                assert!(said.get("result").is_some(), "{said}");
+            }
+        }));
+    }
     let arguments = json!({"nonce": "to the end", "delayMs": 2000});
     let params = json!({"name": "notes__echo", "arguments": arguments});
     let slow = client.stream("tools/call", params).await;
     one.program.signal(Signal::TERM);
     let (_, answer) = to_the_end(slow).await;
     assert_eq!(text_of(&answer), "to the end");
+    for other in others {
+        other.await.expect("nothing fails");
+    }
+    let effects = std::fs::read_to_string(file).unwrap();
+    assert_eq!(effects.lines().count(), 4 * CALLS, "each was made once");
     let mut one = one;
     one.program.wait(super::AGAIN).await;
     pid(&mut client).await;
     let workers = fleet.workers().await;
     let ends = workers.iter().find(|worker| worker["worker"] == "one");
-    assert!(ends.is_none_or(|one| one["draining"] == true), "{workers:?}");
+    assert!(
+        ends.is_none_or(|one| one["draining"] == true),
+        "{workers:?}"
+    );
 }

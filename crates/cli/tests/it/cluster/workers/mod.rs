@@ -2,6 +2,7 @@
 
 mod ends;
 mod fenced;
+mod history;
 mod knock;
 mod refused;
 mod served;
@@ -9,8 +10,9 @@ mod served;
 use super::{AGAIN, Fleet};
 use serde_json::{Value, json};
 use switchboard_testkit::{
-    HttpClient, Program, text_of,
+    HttpClient, Program,
     nats::Nats,
+    text_of,
     world::{World, echo, kill, servers, worker_of},
 };
 

@@ -64,7 +64,9 @@ async fn a_worker_s_certificate_is_no_replica_s() {
 async fn a_worker_without_the_key_is_refused() {
     let fleet = Fleet::of_workers(1, any()).await;
     fleet.certify_worker("home").await;
-    let key = fleet.world.write("other.key", format!("{}\n", "ab".repeat(32)));
+    let key = fleet
+        .world
+        .write("other.key", format!("{}\n", "ab".repeat(32)));
     let world = World::with(&servers([("notes", echo(&[]))]));
     let worker = world
         .launch(&["worker", "--join", &fleet.nats.url()])
@@ -80,7 +82,10 @@ async fn a_worker_without_the_key_is_refused() {
     assert!(said.contains("no worker is connected"), "{said}");
     assert!(fleet.workers().await.is_empty());
     // The same at the replica's own door, for whoever knows where that is.
-    let address = fleet.status().await[0]["address"].as_str().unwrap().to_owned();
+    let address = fleet.status().await[0]["address"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let pem = fleet.folder.join("home.pem");
     let status = super::knock::at(&address, &pem, "home").await;
     assert_eq!(status, "403", "it is refused");

@@ -61,7 +61,7 @@ async fn what_belongs_to_a_call_crosses_both_ways() {
     let mut stream = client.stream("tools/call", params.clone()).await;
     let question = stream.message().await.expect("a question");
     assert_eq!(question["method"], "elicitation/create", "{question}");
-    assert_eq!(question["params"]["message"], "well?");
+    assert_eq!(question["params"]["message"], "[notes] well?");
     let content = json!({"action": "accept", "content": {"answer": "yes, really"}});
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": content});
     client.post(answer.to_string()).await;
