@@ -1,6 +1,6 @@
 //! `cargo xtask cluster`: several gateways as one, on this machine, to look at. Three NATS
-//! servers, three replicas in homes of their own, clients that ask whichever they like, and
-//! a replica that is killed and started again now and then.
+//! servers, three replicas in homes of their own, two workers, clients that ask whichever
+//! replica they like, and one that is killed and started again now and then.
 
 mod load;
 
@@ -35,6 +35,7 @@ pub struct Options {
 }
 
 const REPLICAS: usize = 3;
+const WORKERS: usize = 2;
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 /// A replica that was killed is away for this long.
 const AWAY: Duration = Duration::from_secs(5);
@@ -80,6 +81,9 @@ pub fn run(options: &Options) -> Result<()> {
         drop(addresses);
         fleet.replicas.push(Some(started));
     }
+    let workers = (0..WORKERS).map(|number| fleet.hire(number));
+    let workers: Result<Vec<Group>> = workers.collect();
+    let _workers = workers?;
     println!("NATS: {}", fleet.nats);
     println!("logs: {}", fleet.folder.display());
     let load = Load::begin(options.clients, fleet.addresses.clone());
@@ -117,7 +121,7 @@ impl Fleet {
         let before = locked(&self.addresses).get(number).cloned();
         let address = before.map_or_else(|| "127.0.0.1:0".to_owned(), |url| host(&url));
         let config = format!(
-            "{{\"mcpServers\":{{\"far\":{{\"type\":\"http\",\"url\":\"{}\"}}}}}}",
+            "{{\"mcpServers\":{{\"far\":{{\"type\":\"http\",\"url\":\"{}\"}},\"near\":{{\"type\":\"worker\"}}}}}}",
             self.server
         );
         let mut serve = self.command(number);
@@ -129,6 +133,27 @@ impl Fleet {
             .arg(format!("keys/{name}.pem"));
         let log = self.folder.join(format!("{name}.log"));
         Server::start(&mut serve, log, STARTS_WITHIN)
+    }
+
+    /// Starts a worker that runs a server for all replicas.
+    fn hire(&self, number: usize) -> Result<Group> {
+        fs::create_dir_all(self.folder.join(format!("home{number}")))?;
+        let name = format!("w{number}");
+        let mut ca = self.command(number);
+        status_of(ca.args(["cluster", "ca", "keys", "--name", &name, "--worker"]))?;
+        let echo = paths::program("debug", "echo-server")?;
+        let config = format!(
+            "{{\"mcpServers\":{{\"near\":{{\"command\":\"{}\",\"args\":[\"--stdio\"]}}}}}}",
+            echo.display()
+        );
+        let mut work = self.command(number);
+        work.args(["worker", "--join", &self.nats])
+            .args(["--strict-mcp-config", "--mcp-config", &config])
+            .args(["--cluster-key-file", "keys/cluster.key", "--cluster-cert"])
+            .arg(format!("keys/{name}.pem"));
+        let log = File::create(self.folder.join(format!("{name}.log")))?;
+        work.stdout(log.try_clone()?).stderr(log);
+        Group::spawn(work.stdin(Stdio::null()))
     }
 
     /// Shows what happens, and kills now and then.

@@ -120,6 +120,9 @@ pub enum Command {
     /// Several gateways as one: show them, and make what they know each other by
     #[cfg(feature = "cluster")]
     Cluster(With<commands::cluster::Options>),
+    /// Run servers for the gateways of a cluster, from this machine
+    #[cfg(feature = "cluster")]
+    Worker(With<commands::worker::Options>),
     /// Show the resources of all servers
     Resources(With<commands::resources::Options>),
     /// Read a resource
@@ -200,6 +203,8 @@ impl Command {
             // On a terminal `up` shows a table, which lines of a log would tear apart.
             Self::Up(_) | Self::Restart(_) if crate::show::term::stdout().terminal => Level::Warn,
             Self::Serve(_) | Self::Up(_) | Self::Restart(_) | Self::Builtin(_) => Level::Info,
+            #[cfg(feature = "cluster")]
+            Self::Worker(_) => Level::Info,
             _ => Level::Warn,
         }
     }
@@ -256,6 +261,8 @@ impl Command {
             Self::Token(with) => &mut with.global,
             #[cfg(feature = "cluster")]
             Self::Cluster(with) => &mut with.global,
+            #[cfg(feature = "cluster")]
+            Self::Worker(with) => &mut with.global,
             Self::Resources(with) => &mut with.global,
             Self::Read(with) => &mut with.global,
             Self::Prompts(with) => &mut with.global,
@@ -336,6 +343,8 @@ impl Cli {
             | Command::Restart(_)
             | Command::Verify(_)
             | Command::Dev(_) => true,
+            #[cfg(feature = "cluster")]
+            Command::Worker(_) => true,
             // Beside a gateway the screen starts nothing itself.
             Command::Ui(_) => self.global.direct || !crate::context::has_gateway(&self.global),
             Command::Builtin(ref with) => commands::builtin::starts_processes(&with.own),

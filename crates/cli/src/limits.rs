@@ -81,3 +81,5 @@ pub const HOST_END: Duration = Duration::from_secs(10);
 pub const NAMED: usize = 20;
 /// How often `up` looks whether it has come to the front, where it was in the background.
 pub const FRONT_LOOK: Duration = Duration::from_secs(1);
+/// Connections of replicas to its servers that a worker takes, unless it is told otherwise.
+pub const WORKER_ROOM: u32 = 1024;

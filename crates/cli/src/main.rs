@@ -131,6 +131,8 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
         Command::Token(with) => commands::token::run(context, &with.own),
         #[cfg(feature = "cluster")]
         Command::Cluster(with) => commands::cluster::run(context, &with.own),
+        #[cfg(feature = "cluster")]
+        Command::Worker(with) => commands::worker::run(context, &with.own),
         Command::Resources(with) => commands::resources::run(context, &with.own),
         Command::Read(with) => commands::resources::read(context, &with.own),
         Command::Prompts(with) => commands::prompts::run(context, &with.own),

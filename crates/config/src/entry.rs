@@ -1,5 +1,9 @@
 //! One configured server, as its file has it: nothing is expanded yet.
 
+mod worker;
+
+pub use worker::WorkerOptions;
+
 use crate::{
     approval::{Pin, contents::Bound},
     fault::{Fault, Source},
@@ -59,6 +63,8 @@ pub struct Entry {
     pub builtin: Option<String>,
     /// What that built-in server is told.
     pub builtin_options: BuiltinOptions,
+    /// Which workers run it, where it is a worker's.
+    pub worker: WorkerOptions,
     /// It may be reached at public addresses only, whatever its name leads to.
     pub public_only: bool,
     /// Where it may not be reached, whatever its name leads to.
@@ -194,11 +200,13 @@ pub enum Transport {
     WsIde,
     /// A server inside this program.
     Builtin,
+    /// A server that a worker of this cluster runs.
+    Worker,
 }
 
 impl Transport {
     /// Every spelling of `type` that is understood, for messages.
-    pub const SPELLINGS: &str = "stdio, http (also streamable-http, streamableHttp, streamable_http), sse, ws, sse-ide, ws-ide, builtin";
+    pub const SPELLINGS: &str = "stdio, http (also streamable-http, streamableHttp, streamable_http), sse, ws, sse-ide, ws-ide, builtin, worker";
 
     /// The transport that a `type` names.
     pub fn parse(text: &str) -> Option<Self> {
@@ -210,6 +218,7 @@ impl Transport {
             "sse-ide" => Some(Self::SseIde),
             "ws-ide" => Some(Self::WsIde),
             "builtin" => Some(Self::Builtin),
+            "worker" => Some(Self::Worker),
             _ => None,
         }
     }
@@ -224,6 +233,7 @@ impl Transport {
             Self::SseIde => "sse-ide",
             Self::WsIde => "ws-ide",
             Self::Builtin => "builtin",
+            Self::Worker => "worker",
         }
     }
 
@@ -433,6 +443,7 @@ impl Entry {
             lock_folder: None,
             builtin: None,
             builtin_options: BuiltinOptions::default(),
+            worker: WorkerOptions::default(),
             public_only: false,
             denied_addresses: None,
             timeout: None,

@@ -42,7 +42,7 @@ mod usage;
 
 pub use entry::{
     BuiltinOptions, Caps, Entry, Isolation, Oauth, OauthGrant, Pinning, Scope, Tls, ToolLists,
-    Transport,
+    Transport, WorkerOptions,
 };
 pub use environment::{Environment, Variables};
 pub use fault::{Fault, Source};

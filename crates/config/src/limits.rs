@@ -95,3 +95,6 @@ pub const GLUED_LETTERS: usize = 64;
 /// Milliseconds that a process may be unused at most by the word of a repository's
 /// entry, where the user's settings say nothing: as long as it is by default.
 pub const IDLE: u64 = 30 * 60 * 1000;
+
+/// Copies of a server that an entry of type `worker` can ask for.
+pub const WORKER_COPIES: u32 = 64;

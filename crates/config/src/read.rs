@@ -7,6 +7,7 @@
 mod builtin;
 mod fields;
 mod unclear;
+mod worker;
 
 use crate::{
     entry::{Entry, Scope},

@@ -11,6 +11,7 @@ impl Entry {
         match self.transport {
             Transport::Stdio => self.command_line(),
             Transport::Builtin => format!("builtin {}", self.builtin_name()),
+            Transport::Worker => format!("worker {}", self.worker_server()),
             Transport::Http | Transport::Sse | Transport::Ws => {
                 let url = self.url.as_deref().map(secret::address);
                 url.unwrap_or_default().into_owned()

@@ -21,7 +21,9 @@ pub mod visitors;
 
 pub use admission::Admission;
 pub use announcement::Announcement;
-pub use cluster::{BadKeys, Cluster, ClusterKeys, ClusterParts, Node};
+pub use cluster::{
+    Announced, BadKeys, Cluster, ClusterKeys, ClusterParts, Looked, Node, Outpost, OutpostParts,
+};
 pub use control::{
     Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,
     Readiness, Said, Writing, Written,

@@ -235,3 +235,35 @@ pub const FORWARDED_WHOLE: u64 = 64 * 1024;
 pub const CLUSTER_KEYS: u64 = 4096;
 /// How many sessions are looked up at once after others may have taken them over.
 pub const SESSIONS_CHECKED: usize = 64;
+
+/// Bytes of what an outpost and a replica tell each other at once, beside links of servers.
+pub const OUTPOST_FRAME: usize = 256 * 1024;
+/// How often an outpost and a replica tell each other that they are there.
+pub const OUTPOST_BEAT: Duration = Duration::from_secs(2);
+/// One of them that was silent for this long is not there any more.
+pub const OUTPOST_SILENCE: Duration = Duration::from_secs(8);
+/// Outposts that one replica knows.
+pub const OUTPOSTS: usize = 10_000;
+/// What one outpost can be told at once.
+pub const OUTPOST_TOLD: usize = 256;
+/// How long a link of an outpost's server may take to be there.
+pub const OUTPOST_OPENS: Duration = Duration::from_secs(5);
+/// How long is waited for an outpost that runs a server, where none does.
+pub const OUTPOST_COMES: Duration = Duration::from_secs(5);
+/// How long is waited for a server that runs on as many outposts as it may, none of which
+/// answers: longer than the right of one that has gone lasts.
+pub const PLACE_COMES: Duration = Duration::from_secs(15);
+/// How often it is asked for meanwhile.
+pub const OUTPOST_AGAIN: Duration = Duration::from_millis(500);
+/// How often an outpost that ends looks whether its links have.
+pub const OUTPOST_LOOK: Duration = Duration::from_millis(20);
+/// Places of servers whose holders a replica remembers.
+pub const PLACES: usize = 10_000;
+/// How long an outpost may run a server whose copies are counted, unless it says so again.
+pub const PLACE_LIFE: Duration = Duration::from_secs(10);
+/// How often it says so again.
+pub const PLACE_BEAT: Duration = Duration::from_secs(3);
+/// How long a right lasts that was given back: what NATS takes at least.
+pub const PLACE_OVER: Duration = Duration::from_secs(1);
+/// How long before that time is over it stops by itself.
+pub const PLACE_MARGIN: Duration = Duration::from_secs(2);

@@ -22,7 +22,7 @@ use crate::{
     observe::{MessageSwitch, Observer, Observers, Origin, Shown, Watched},
     permission::{Guard, Rules},
     states::{State, StateEvents, States},
-    upstream::{Server, ServerSpec, ServerState},
+    upstream::{Server, ServerSpec, ServerState, Target},
 };
 use futures_util::future::join_all;
 use lists::{Routes, View, Viewed};
@@ -155,6 +155,22 @@ impl Host {
     /// Tells clients of all servers as one to ask anew for everything.
     pub fn announce_all(&self) {
         self.announce(&List::ALL, Vec::new());
+    }
+
+    /// Machines that run servers have come, or offer others: those that failed are tried
+    /// anew, and clients are told to ask for what they list.
+    pub fn far_anew(&self) {
+        let servers = self.servers();
+        let far = servers
+            .iter()
+            .filter(|server| matches!(server.spec.target, Target::Far(_)));
+        let mut any = false;
+        for server in far {
+            any |= server.try_anew();
+        }
+        if any {
+            self.announce_all();
+        }
     }
 
     /// Tells one principal's clients of all servers as one to ask anew for tools.

@@ -33,7 +33,7 @@ pub use host::{Comers, Host, Late};
 pub use quota::{Full, Place, Quota};
 pub use states::{State, StateEvent, StateEvents};
 pub use upstream::{
-    AUTHENTICATE, Behalf, BoxError, Callers, Connection, Counts, Ended, Hello, Ide, IdeCarrier,
-    IdeError, Isolation, MayStart, Remarks, Remote, Server, ServerSpec, ServerState, SignIn,
-    StandIn, Target, Timeouts, ToolFilter, Topic,
+    AUTHENTICATE, Behalf, BoxError, Callers, Connection, Counts, Ended, Far, FarEnd, FarOwner,
+    FarReach, FarWay, Hello, Ide, IdeCarrier, IdeError, Isolation, MayStart, Remarks, Remote,
+    Server, ServerSpec, ServerState, SignIn, StandIn, Target, Timeouts, ToolFilter, Topic,
 };

@@ -252,3 +252,9 @@ pub const DESK_SLACK: Duration = Duration::from_secs(1);
 pub const STILL_WAITING: Duration = Duration::from_secs(10);
 /// What is left of a client's patience when its call is given up.
 pub const PATIENCE_LEFT: Duration = Duration::from_secs(2);
+
+/// How long what is under way on a connection to another machine may take to finish, when
+/// that machine ends.
+pub const FAR_FINISHES: Duration = Duration::from_secs(30);
+/// How often it is looked meanwhile whether it has.
+pub const FAR_LOOK: Duration = Duration::from_millis(20);

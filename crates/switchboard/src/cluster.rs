@@ -3,10 +3,12 @@
 
 pub mod authority;
 mod nats_config;
+mod worker;
 
 pub use nats_config::nats_config;
-pub use switchboard_gateway::{ClusterKeys, Node};
+pub use switchboard_gateway::{Announced, ClusterKeys, Looked, Node};
 pub use switchboard_ledger::Store;
+pub use worker::{Hire, Hired};
 
 use crate::{VERSION, listen::Joined};
 use std::{
@@ -64,6 +66,14 @@ pub enum ClusterError {
     /// Others would not find us.
     #[error("{0} is every address of this machine, and none that other replicas could use")]
     Nowhere(SocketAddr),
+    /// A worker's certificate is another's.
+    #[error("{}: it is made out to no worker that is called {name:?}", path.display())]
+    NotTheWorker {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
     /// The certificate cannot be used.
     #[error("{0}")]
     Certificate(io::Error),
@@ -138,8 +148,8 @@ impl Join {
     }
 }
 
-/// The replicas that there are, by their ids.
-pub async fn status(store: &Store, key: &Path) -> Result<Vec<(String, Node)>, ClusterError> {
+/// The replicas and workers that there are, by their ids.
+pub async fn status(store: &Store, key: &Path) -> Result<Looked, ClusterError> {
     let keys = keys(key)?;
     let ledger = Nats::join(store, Joining::Now).await;
     let ledger = Arc::new(ledger.map_err(ClusterError::Store)?);

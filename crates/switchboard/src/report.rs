@@ -131,7 +131,8 @@ async fn count(met: &Dialogue, left: Duration) -> Report {
 /// How many copies of a server there are now. One inside the program is none of
 /// its own.
 pub fn copies(server: &Server) -> Option<usize> {
-    let counts = server.spec.target.is_remote() || matches!(server.spec.target, Target::Stdio(_));
+    let target = &server.spec.target;
+    let counts = target.is_remote() || matches!(target, Target::Stdio(_) | Target::Far(_));
     counts.then(|| *server.copies().borrow())
 }
 

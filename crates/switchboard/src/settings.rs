@@ -3,7 +3,7 @@
 
 use crate::in_use::InUse;
 use std::{path::PathBuf, time::Duration};
-use switchboard_host::Timeouts;
+use switchboard_host::{FarWay, Timeouts};
 
 /// Times and numbers.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Settings {
     pub logs: Option<PathBuf>,
     /// What this run of the program is told by, and what it runs.
     pub in_use: InUse,
+    /// The way to servers of workers, once it is known.
+    pub far_way: FarWay,
 }
 
 impl Default for Settings {
@@ -41,6 +43,7 @@ impl Default for Settings {
             rooms: None,
             logs: None,
             in_use: InUse::default(),
+            far_way: FarWay::default(),
         }
     }
 }
@@ -82,6 +85,7 @@ impl Settings {
             rooms: None,
             logs: None,
             in_use: InUse::default(),
+            far_way: FarWay::default(),
         }
     }
 }

@@ -26,7 +26,9 @@ use switchboard_config::{
     program,
     trust::Folder,
 };
-use switchboard_host::{self as host, Host, IdeCarrier, MayStart, ServerSpec, Target, Timeouts};
+use switchboard_host::{
+    self as host, Far, Host, IdeCarrier, MayStart, ServerSpec, Target, Timeouts,
+};
 use switchboard_local::secret;
 use switchboard_process::{Caps, Inherit, ServerCommand, Start, Table};
 use switchboard_transport::NotBuilt;
@@ -93,6 +95,7 @@ pub(crate) fn spec(
         Transport::SseIde => Target::Ide(ide(IdeCarrier::Sse)?),
         Transport::WsIde => Target::Ide(ide(IdeCarrier::Ws)?),
         Transport::Builtin => builtin::target(&expanded, with, late)?,
+        Transport::Worker => Target::Far(far(&expanded, settings)),
     };
     let program = match &target {
         Target::Stdio(command) => Some(command.program.to_string_lossy().into_owned()),
@@ -201,9 +204,23 @@ fn roots(entry: &Expanded, directory: &Path) -> Result<Vec<String>, Vec<Fault>> 
     entry.roots.iter().enumerate().map(address).collect()
 }
 
+/// A server of the cluster's workers.
+fn far(entry: &Expanded, settings: &Settings) -> Far {
+    Far {
+        server: entry.worker_server().into(),
+        machines: entry.worker.workers.clone(),
+        labels: entry.worker.labels.clone(),
+        copies: entry.worker.copies,
+        way: settings.far_way.clone(),
+    }
+}
+
 /// Whether this build can reach such a server at all.
 fn built(entry: &Entry) -> Result<(), Vec<Fault>> {
-    let local = matches!(entry.transport, Transport::Stdio | Transport::Builtin);
+    let local = matches!(
+        entry.transport,
+        Transport::Stdio | Transport::Builtin | Transport::Worker
+    );
     if local || cfg!(feature = "http") {
         return Ok(());
     }

@@ -125,8 +125,10 @@ fn session(shared: &Shared, addresses: &Addresses, turn: &mut usize) {
             return;
         }
         let nonce = format!("{turn}-{call}");
+        // A server of each replica's own, and one that a worker runs.
+        let tool = ["far__echo", "near__echo"][call % 2];
         let text = format!(
-            r#"{{"jsonrpc":"2.0","id":{call},"method":"tools/call","params":{{"name":"far__echo","arguments":{{"nonce":"{nonce}"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{call},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"nonce":"{nonce}"}}}}}}"#
         );
         let answer = ask(&next(turn), id.as_deref(), &text);
         let is_right = |answer: &Answer| answer.status == 200 && answer.body.contains(&nonce);

@@ -10,13 +10,17 @@ use crate::{
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     path::PathBuf,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use switchboard::{
     Joined,
-    cluster::{self, ClusterError, Join, Node, Store, authority},
+    cluster::{
+        self, Announced, ClusterError, Join, Looked, Node, Store,
+        authority::{self, Role},
+    },
     local::{spoken, visible},
 };
 
@@ -31,7 +35,7 @@ pub struct Options {
 /// What can be done about a cluster.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Show the replicas that there are
+    /// Show the replicas and workers that there are
     Status {
         #[command(flatten)]
         shared: Shared,
@@ -39,14 +43,18 @@ pub enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Make the cluster's key, its authority, and a replica's certificate, where they are missing
+    /// Make the cluster's key, its authority, and a replica's or worker's certificate, where they
+    /// are missing
     Ca {
         /// The folder for them
         #[arg(value_name = "DIR")]
         folder: PathBuf,
-        /// The replica that gets a certificate
+        /// The replica or worker that gets a certificate
         #[arg(long, value_name = "NAME", default_value = "replica")]
         name: String,
+        /// It is a worker of this name, not a replica
+        #[arg(long)]
+        worker: bool,
     },
     /// Print how NATS is set up for a cluster
     NatsConfig,
@@ -106,7 +114,8 @@ pub struct Membership {
     pub cluster_optional: bool,
 }
 
-fn nats(text: &str) -> Result<String, Advice> {
+/// An address of NATS.
+pub fn nats(text: &str) -> Result<String, Advice> {
     let url = url::Url::parse(text).ok();
     match url {
         // Others on this machine see command lines.
@@ -186,6 +195,10 @@ impl From<ClusterError> for Failure {
             }
             ClusterError::Certificate(_) => Self::new(Code::Configuration, text)
                 .hint("switchboard cluster ca DIR --name NAME makes one for each replica"),
+            ClusterError::NotTheWorker { .. } => Self::new(Code::Configuration, text).hint(
+                "switchboard cluster ca DIR --name NAME --worker makes one; --name says the name \
+                 where the file is called otherwise",
+            ),
             ClusterError::Nowhere(_) => {
                 Self::usage(text).hint("name an address, or say --cluster-advertise HOST:PORT")
             }
@@ -201,7 +214,17 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let here = |path: &PathBuf| context.options.directory.join(path);
     match &options.action {
         Action::NatsConfig => out::bytes(cluster::nats_config().as_bytes())?,
-        Action::Ca { folder, name } => make(&here(folder), name)?,
+        Action::Ca {
+            folder,
+            name,
+            worker,
+        } => {
+            let role = match worker {
+                true => Role::Worker,
+                false => Role::Replica,
+            };
+            make(&here(folder), name, role)?;
+        }
         Action::Status { shared, json } => {
             let store = Store {
                 servers: shared.cluster.clone(),
@@ -216,8 +239,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-fn make(folder: &std::path::Path, name: &str) -> Result<(), Failure> {
-    let made = authority::make(folder, name);
+fn make(folder: &std::path::Path, name: &str, role: Role) -> Result<(), Failure> {
+    let made = authority::make(folder, name, role);
     let made = made.map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
     if made.is_empty() {
         return out::line("All of it is there already.");
@@ -228,7 +251,7 @@ fn make(folder: &std::path::Path, name: &str) -> Result<(), Failure> {
     let key = folder.join(authority::KEY);
     let pem = folder.join(format!("{name}.pem"));
     out::line(&format!(
-        "Every replica needs {} and a certificate of its own, such as {}; {} stays where certificates are made.",
+        "Every replica and worker needs {} and a certificate of its own, such as {}; {} stays where certificates are made.",
         key.display(),
         pem.display(),
         folder.join(authority::AUTHORITY_KEY).display()
@@ -248,9 +271,33 @@ struct Shown<'a> {
     certificate: &'a str,
 }
 
-fn show(found: &[(String, Node)], json: bool) -> Result<Code, Failure> {
+/// A worker, likewise.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownWorker<'a> {
+    id: &'a str,
+    worker: &'a str,
+    version: &'a str,
+    offers: &'a [String],
+    labels: &'a BTreeMap<String, String>,
+    links: usize,
+    room: usize,
+    draining: bool,
+    since: u64,
+}
+
+/// One of a cluster.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum ShownAny<'a> {
+    Replica(Shown<'a>),
+    Worker(ShownWorker<'a>),
+}
+
+fn show(found: &Looked, json: bool) -> Result<Code, Failure> {
+    let Looked { replicas, outposts } = found;
     if json {
-        let rows = found.iter().map(|(id, node)| Shown {
+        let replicas = replicas.iter().map(|(id, node)| Shown {
             id,
             address: &node.address,
             version: &node.version,
@@ -259,24 +306,61 @@ fn show(found: &[(String, Node)], json: bool) -> Result<Code, Failure> {
             since: node.since,
             certificate: &node.fingerprint,
         });
+        let workers = outposts.iter().map(|(id, worker)| ShownWorker {
+            id,
+            worker: &worker.name,
+            version: &worker.version,
+            offers: &worker.offers,
+            labels: &worker.labels,
+            links: worker.links,
+            room: worker.room,
+            draining: worker.draining,
+            since: worker.since,
+        });
+        let workers = workers.map(ShownAny::Worker);
+        let rows = replicas.map(ShownAny::Replica).chain(workers);
         out::json_list(&rows.collect::<Vec<_>>())?;
-    } else if found.is_empty() {
-        out::line("No replica is there.")?;
     } else {
-        for (id, node) in found {
-            out::line(&visible::line(&row(id, node)))?;
+        if replicas.is_empty() {
+            out::line("No replica is there.")?;
+        }
+        let rows = replicas.iter().map(|(id, node)| row(id, node));
+        let workers = outposts.iter().map(|(id, worker)| worker_row(id, worker));
+        for row in rows.chain(workers) {
+            out::line(&visible::line(&row))?;
         }
     }
-    Ok(match found.is_empty() {
+    Ok(match replicas.is_empty() {
         true => Code::Unreachable,
         false => Code::Done,
     })
 }
 
-fn row(id: &str, node: &Node) -> String {
+fn age(since: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_secs());
-    let age = spoken(Duration::from_secs(now.saturating_sub(node.since)));
+    spoken(Duration::from_secs(now.saturating_sub(since)))
+}
+
+fn worker_row(id: &str, worker: &Announced) -> String {
+    let age = age(worker.since);
+    let ends = if worker.draining { ", ends" } else { "" };
+    let offers = match worker.offers.is_empty() {
+        true => "offers nothing".to_owned(),
+        false => format!("offers {}", worker.offers.join(", ")),
+    };
+    let labels = worker.labels.iter();
+    let labels: String = labels
+        .map(|(name, value)| format!("  {name}={value}"))
+        .collect();
+    let (version, links, room) = (&worker.version, worker.links, worker.room);
+    format!(
+        "{id}  worker  {version}  {offers}{labels}  {links} of {room} connections, for {age}{ends}"
+    )
+}
+
+fn row(id: &str, node: &Node) -> String {
+    let age = age(node.since);
     let ends = if node.draining { ", ends" } else { "" };
     let (address, version, sessions) = (&node.address, &node.version, node.sessions);
     format!("{id}  {address}  {version}  {sessions} sessions in memory, for {age}{ends}")

@@ -51,3 +51,5 @@ pub mod up;
 pub mod update;
 pub mod verify;
 pub mod watching;
+#[cfg(feature = "cluster")]
+pub mod worker;

@@ -105,7 +105,7 @@ fn assemble(context: &Context, options: &Options) -> Result<Fronted, Failure> {
     let secrets = options.cluster.secrets(context);
     context.options.in_use.add_own(secrets);
     let names = options.only.clone();
-    let only = move |loaded: &mut Loaded| Ok(only(loaded, &names)?);
+    let only = move |loaded: &mut Loaded| Ok(only(loaded, &names, "--only")?);
     let approved = context.config()?.approve(&context.options.approvals());
     let approved = approved.arrange(Arc::new(only))?;
     announce_folder(approved.read());
@@ -184,8 +184,8 @@ pub fn announce_folder(look: &Look) {
     }
 }
 
-/// Leaves only the named servers.
-fn only(loaded: &mut Loaded, names: &[String]) -> Result<(), Failure> {
+/// Leaves only the servers that an option names.
+pub fn only(loaded: &mut Loaded, names: &[String], option: &str) -> Result<(), Failure> {
     if names.is_empty() {
         return Ok(());
     }
@@ -197,7 +197,9 @@ fn only(loaded: &mut Loaded, names: &[String]) -> Result<(), Failure> {
                 .map(|server| server.entry.name.as_str());
             let hint =
                 did_you_mean(&near(name, all)).unwrap_or_else(|| "see switchboard list".to_owned());
-            return Err(Failure::usage(format!("--only: there is no server {name:?}")).hint(hint));
+            return Err(
+                Failure::usage(format!("{option}: there is no server {name:?}")).hint(hint),
+            );
         }
     }
     loaded

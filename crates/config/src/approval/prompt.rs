@@ -117,6 +117,7 @@ fn reads(entry: &Entry) -> Vec<Reads> {
     let to = match entry.transport {
         Transport::Stdio => entry.command.clone().unwrap_or_default(),
         Transport::Builtin => format!("the built-in server {}", entry.builtin_name()),
+        Transport::Worker => format!("a worker's server {}", entry.worker_server()),
         _ => entry.url.clone().unwrap_or_default(),
     };
     let mut reads = Vec::new();

@@ -295,7 +295,7 @@ fn signature(entry: &Entry) -> Option<(bool, Vec<String>)> {
             let words = entry.command.iter().chain(&entry.args).cloned();
             Some((true, words.collect()))
         }
-        Transport::Builtin => None,
+        Transport::Builtin | Transport::Worker => None,
         _ => Some((
             false,
             vec![entry.url.as_deref()?.trim_end_matches('/').to_owned()],

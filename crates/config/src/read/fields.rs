@@ -190,6 +190,7 @@ impl<'a> Reader<'a> {
                 self.fault(whole(), Some("url"), "is missing", Some(&hint));
             }
             Transport::Builtin => self.builtin(object),
+            Transport::Worker => self.worker(object),
             _ => {}
         }
     }
@@ -413,7 +414,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    fn table(&mut self, key: &str, value: &Value<'_>) -> Vec<(String, String)> {
+    pub(super) fn table(&mut self, key: &str, value: &Value<'_>) -> Vec<(String, String)> {
         let Value::Object(object) = value else {
             self.mistyped(
                 key,

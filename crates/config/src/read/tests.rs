@@ -231,6 +231,35 @@ fn what_built_in_servers_are_told() {
 }
 
 #[test]
+fn what_is_said_of_a_server_of_workers() {
+    let text = r#"{"mcpServers": {"a": {"type": "worker", "server": "b", "workers": ["w*"],
+        "labels": {"gpu": "yes"}, "copies": 2, "other": 1},
+        "c": {"type": "worker"}, "d": {"command": "x", "labels": "mine"}}}"#;
+    let all = entries(text);
+    assert_eq!(all[0].target(), "worker b");
+    let options = &all[0].worker;
+    assert_eq!(options.workers, ["w*"]);
+    assert_eq!(options.labels, [("gpu".to_owned(), "yes".to_owned())]);
+    assert_eq!(options.copies, Some(2));
+    let unknown: Vec<&String> = all[0].unknown.keys().collect();
+    assert_eq!(unknown, ["other"]);
+    assert_eq!((all[1].worker_server(), all[1].worker.copies), ("c", None));
+    // Elsewhere these keys are another program's.
+    assert!(all[2].unknown.contains_key("labels") && all[2].faults.is_empty());
+    for wrong in [
+        r#""server": """#,
+        r#""workers": "x""#,
+        r#""labels": ["gpu"]"#,
+        r#""copies": 0"#,
+        r#""copies": 65"#,
+        r#""copies": "one""#,
+    ] {
+        let text = format!(r#"{{"mcpServers": {{"a": {{"type": "worker", {wrong}}}}}}}"#);
+        assert_eq!(entries(&text)[0].faults.len(), 1, "{wrong}");
+    }
+}
+
+#[test]
 fn what_is_there_twice_is_not_used_until_it_is_clear() {
     let text = "{\"mcpServers\": {\n\"a\": {\"command\": \"x\"},\n\"b\": {\"command\": \"x\"},\n\"\\u0061\": {\"command\": \"y\"}}}";
     let entries = entries(text);

@@ -16,6 +16,7 @@ pub struct ClusterKeys(Vec<Key>);
 
 struct Key {
     proves: hmac::Key,
+    vouches: hmac::Key,
     seals: Seal,
 }
 
@@ -67,6 +68,17 @@ impl ClusterKeys {
         self.0.iter().any(is_proven).then_some(owner)
     }
 
+    /// What shows that whoever says something has the key.
+    pub(super) fn vouch(&self, said: &str) -> String {
+        self.0[0].voucher(said)
+    }
+
+    /// Whether whoever said something has the key.
+    pub(super) fn is_vouched_for(&self, said: &str, voucher: &str) -> bool {
+        let is_it = |key: &Key| bool::from(key.voucher(said).as_bytes().ct_eq(voucher.as_bytes()));
+        self.0.iter().any(is_it)
+    }
+
     /// Seals what stands under a name.
     pub(super) fn close(&self, content: &[u8], name: &str) -> Vec<u8> {
         self.0[0].seals.close_bytes(content, name.as_bytes())
@@ -86,11 +98,16 @@ impl Key {
             return Err(BadKeys::Form);
         }
         let line = line.to_ascii_lowercase();
-        let proves = derived("session ids", &line);
+        let signs = |what| hmac::Key::new(hmac::HMAC_SHA256, derived(what, &line).as_ref());
         Ok(Self {
-            proves: hmac::Key::new(hmac::HMAC_SHA256, proves.as_ref()),
+            proves: signs("session ids"),
+            vouches: signs("workers"),
             seals: Seal::of(derived("entries", &line).as_ref()),
         })
+    }
+
+    fn voucher(&self, said: &str) -> String {
+        hex(hmac::sign(&self.vouches, said.as_bytes()))
     }
 
     fn proof(&self, body: &str) -> String {

@@ -21,7 +21,7 @@ use std::{
     task::{Context, Poll},
 };
 use switchboard_tasks as tasks;
-use switchboard_transport::dial::LinkTls;
+use switchboard_transport::dial::{LinkStream, LinkTls};
 use tokio::{
     net::TcpStream,
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -126,26 +126,7 @@ impl Links {
     }
 
     async fn connect(&self, node: &Node) -> Result<Sender, NoAnswer> {
-        let connecting = timeout(limits::LINK_CONNECT, TcpStream::connect(&node.address));
-        let stream = match connecting.await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(fault)) if fault.kind() == io::ErrorKind::ConnectionRefused => {
-                return Err(NoAnswer::Refused);
-            }
-            Ok(Err(_)) | Err(_) => return Err(NoAnswer::Unreachable),
-        };
-        let _ = stream.set_nodelay(true);
-        let is_announced = |shown: &[u8]| fingerprint(shown) == node.fingerprint;
-        let shaken = timeout(limits::LINK_CONNECT, self.tls.connect(stream, is_announced));
-        let stream = match shaken.await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(fault)) => {
-                let address = &node.address;
-                tracing::warn!(%fault, %address, "what answers there is no replica of this cluster");
-                return Err(NoAnswer::Unreachable);
-            }
-            Err(_) => return Err(NoAnswer::Unreachable),
-        };
+        let stream = shaken(&self.tls, node).await?;
         let shaken = http1::handshake(TokioIo::new(stream)).await;
         let (sender, connection) = shaken.map_err(|_| NoAnswer::Unreachable)?;
         tasks::spawn(tasks::Kind::Connection, async move {
@@ -154,6 +135,30 @@ impl Links {
             }
         });
         Ok(sender)
+    }
+}
+
+/// A connection to a replica that is the one that it should be.
+pub(super) async fn shaken(tls: &LinkTls, node: &Node) -> Result<LinkStream, NoAnswer> {
+    let connecting = timeout(limits::LINK_CONNECT, TcpStream::connect(&node.address));
+    let stream = match connecting.await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(fault)) if fault.kind() == io::ErrorKind::ConnectionRefused => {
+            return Err(NoAnswer::Refused);
+        }
+        Ok(Err(_)) | Err(_) => return Err(NoAnswer::Unreachable),
+    };
+    let _ = stream.set_nodelay(true);
+    let is_announced = |shown: &[u8]| fingerprint(shown) == node.fingerprint;
+    let shaken = timeout(limits::LINK_CONNECT, tls.connect(stream, is_announced));
+    match shaken.await {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(fault)) => {
+            let address = &node.address;
+            tracing::warn!(%fault, %address, "what answers there is no replica of this cluster");
+            Err(NoAnswer::Unreachable)
+        }
+        Err(_) => Err(NoAnswer::Unreachable),
     }
 }
 

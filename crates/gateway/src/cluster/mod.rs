@@ -8,18 +8,21 @@
 mod keys;
 mod links;
 mod nodes;
+pub(crate) mod outposts;
 
 pub use keys::{BadKeys, ClusterKeys};
 pub(crate) use links::{Answered, NoAnswer};
 pub use nodes::Node;
+pub use outposts::{Announced, Outpost, OutpostParts};
 
 use crate::limits;
 use aws_lc_rs::digest;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, HeaderName, Request, Response};
 use http_body_util::Full;
 use links::Links;
 use nodes::Nodes;
+use outposts::{Comer, Outposts, headers};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -31,9 +34,10 @@ use std::{
     },
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
-use switchboard_ledger::{Ledger, Lives, Others};
+use switchboard_host::FarReach;
+use switchboard_ledger::{Ledger, LedgerError, Lives, Others};
 use switchboard_local::hex;
-use switchboard_transport::dial::LinkTls;
+use switchboard_transport::dial::{LinkTls, WORKER_NAMES, is_made_out_to};
 use tokio::net::TcpListener;
 
 /// This replica, and the others.
@@ -55,6 +59,8 @@ pub struct Cluster {
     lost: AtomicU64,
     /// Ids that nobody here has made.
     forged: AtomicU64,
+    /// The machines that run servers for this replica.
+    outposts: Outposts,
 }
 
 /// What a replica is made of.
@@ -73,6 +79,15 @@ pub struct ClusterParts {
     pub name: Option<String>,
     /// The version of the program.
     pub version: String,
+}
+
+/// Who belongs to a cluster, by their ids.
+#[derive(Clone, Debug, Default)]
+pub struct Looked {
+    /// The replicas.
+    pub replicas: Vec<(String, Node)>,
+    /// The outposts.
+    pub outposts: Vec<(String, Announced)>,
 }
 
 impl Cluster {
@@ -98,22 +113,22 @@ impl Cluster {
             draining: AtomicBool::new(false),
             lost: AtomicU64::new(0),
             forged: AtomicU64::new(0),
+            outposts: Outposts::default(),
         }))
     }
 
-    /// The replicas that a ledger knows, for whoever is none of them.
+    /// The replicas and outposts that a ledger knows, for whoever is none of them.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn look(
-        ledger: Arc<dyn Ledger>,
-        keys: ClusterKeys,
-    ) -> Result<Vec<(String, Node)>, switchboard_ledger::LedgerError> {
-        let nodes = Nodes::new(ledger, Arc::new(keys));
+    pub async fn look(ledger: Arc<dyn Ledger>, keys: ClusterKeys) -> Result<Looked, LedgerError> {
+        let keys = Arc::new(keys);
+        let nodes = Nodes::new(ledger.clone(), keys.clone());
         nodes.look().await?;
-        let mut all = nodes.all();
-        all.sort_by(|one, other| one.0.cmp(&other.0));
-        Ok(all)
+        let mut replicas = nodes.all();
+        replicas.sort_by(|one, other| one.0.cmp(&other.0));
+        let outposts = Announced::look(&ledger, &keys).await?;
+        Ok(Looked { replicas, outposts })
     }
 
     /// Who lives, as far as this replica knows.
@@ -129,6 +144,34 @@ impl Cluster {
     /// Where other replicas come in.
     pub(crate) fn listener(&self) -> Option<TcpListener> {
         self.listener.lock().take()
+    }
+
+    /// The way to servers of outposts.
+    pub fn way(&self) -> Arc<dyn FarReach> {
+        Arc::new(self.outposts.clone())
+    }
+
+    pub(crate) fn outposts(&self) -> &Outposts {
+        &self.outposts
+    }
+
+    /// Who has come as an outpost, if that is so: its certificate is made out to the name
+    /// that it says, and it has the cluster's key.
+    pub(crate) fn outpost(&self, headers: &HeaderMap, certificate: &[u8]) -> Option<Comer> {
+        let text = |name: &HeaderName| headers.get(name)?.to_str().ok();
+        let (name, id) = (text(&headers::NAME)?, text(&headers::ID)?);
+        let proof = text(&headers::PROOF)?;
+        let fingerprint = fingerprint(certificate);
+        let own = self::fingerprint(self.tls.own());
+        let claim = outposts::claim(name, id, &fingerprint, &own);
+        let is_it = is_made_out_to(certificate, &format!("{name}.{WORKER_NAMES}"))
+            && self.keys.is_vouched_for(&claim, proof);
+        is_it.then(|| Comer {
+            // Whatever it says, it is no other worker's.
+            id: format!("{name} {id}"),
+            name: name.to_owned(),
+            fingerprint,
+        })
     }
 
     pub(crate) fn tls(&self) -> &LinkTls {

@@ -5,6 +5,7 @@
 use super::{
     connection::{Connection, Ended, Reports},
     discover::{self, Found},
+    far::{FarAsk, FarEnd, FarOwner},
     initialize,
     knowledge::other,
     link::{self, Carrier},
@@ -201,14 +202,27 @@ impl Server {
     fn open_over(&self, key: &Key, carrier: Carrier) -> Result<Unmet, ConnectError> {
         let connection = self.connection_to(key, false);
         self.health().note_opened(&connection);
+        let end = FarEnd::default();
+        let owner = FarOwner {
+            principal: key.owner.principal().clone(),
+            alone: key.owner.is_one(),
+        };
+        let ask = FarAsk {
+            owner,
+            end: end.clone(),
+        };
         link::open(
             &self.spec,
             carrier,
             self.budget(),
             self.starting(),
+            ask,
             &connection,
         )
         .map_err(|fault| ConnectError::Failed(fault.to_string()))?;
+        if matches!(self.spec.target, Target::Far(_)) {
+            self.gives_way(key, &connection, end);
+        }
         Ok(self.unmet(connection))
     }
 

@@ -76,9 +76,7 @@ impl Server {
             let Some(connection) = slot.working().filter(|at| !at.is_stand_in()) else {
                 continue;
             };
-            let uses = connection.calls().uses().count();
-            if !connection.is_busy() && connection.calls().uses().end_at(uses) {
-                connection.fall_asleep();
+            if connection.ends_unused() {
                 let ending = async move { connection.close_link().await };
                 tasks::spawn_in(self.retirement().tasks(), tasks::Kind::Background, ending);
             }
@@ -140,6 +138,17 @@ impl Connection {
         self.unused().note(uses).elapsed() >= allowed
             && !self.is_kept(is_there)
             && self.calls().uses().end_at(uses)
+    }
+
+    /// Ends if nothing is under way here; then nothing begins on it any more. Its link is
+    /// still to be closed.
+    pub(super) fn ends_unused(&self) -> bool {
+        let uses = self.calls().uses().count();
+        let ends = !self.is_busy() && self.calls().uses().end_at(uses);
+        if ends {
+            self.fall_asleep();
+        }
+        ends
     }
 
     /// Whether anything is under way here.

@@ -3,6 +3,7 @@
 use super::{
     callers::Callers,
     connection::Connection,
+    far::{self, FarAsk},
     ide::{IdeCarrier, IdeError},
     spec::{BoxError, MayStart, Remote, ServerSpec, StandIn, Target},
     starting::Starting,
@@ -43,6 +44,9 @@ pub(super) enum OpenError {
     /// It is an IDE, and there is none.
     #[error(transparent)]
     Ide(#[from] IdeError),
+    /// It is on another machine, and nobody knows the way.
+    #[error("this gateway is not one of several (--cluster), which alone reach servers of workers")]
+    NoWay,
     /// It is inside this process, and cannot serve.
     #[error(transparent)]
     InProcess(BoxError),
@@ -54,6 +58,7 @@ pub(super) fn open(
     carrier: Carrier,
     budget: &Budget,
     starting: &Starting,
+    ask: FarAsk,
     connection: &Arc<Connection>,
 ) -> Result<(), OpenError> {
     if let Some(MayStart(ask)) = &spec.may_start {
@@ -82,6 +87,20 @@ pub(super) fn open(
             IdeCarrier::Sse => remote(&ide.find()?, transport::Carrier::Sse)?,
             IdeCarrier::Ws => remote(&ide.find()?, transport::Carrier::Ws)?,
         },
+        Target::Far(there) => {
+            let reach = there.way.get().ok_or(OpenError::NoWay)?;
+            let (ours, theirs) = tokio::io::duplex(limits::IN_PROCESS_BUFFER);
+            reach.lead(there, ask.owner, theirs, ask.end.clone());
+            let (read, write) = far::halves(ours, ask.end);
+            let budget = budget.clone();
+            Link::Stdio(StdioLink::streams(
+                read,
+                write,
+                MESSAGE_BYTES,
+                budget,
+                receive,
+            ))
+        }
         Target::Linked(serve) => {
             let (ours, theirs) = in_process::pair();
             serve(theirs).map_err(OpenError::InProcess)?;
@@ -144,7 +163,7 @@ impl Connection {
                     false => "tcp",
                 }
             }
-            Target::Ide(_) => "tcp",
+            Target::Ide(_) | Target::Far(_) => "tcp",
             Target::Linked(_) | Target::Calling(_) | Target::InProcess(_) => "inproc",
         }
     }

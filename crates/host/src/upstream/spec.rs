@@ -3,6 +3,7 @@
 
 use super::{
     callers::Callers,
+    far::Far,
     ide::{Ide, IdeCarrier},
 };
 use crate::limits;
@@ -112,6 +113,8 @@ pub enum Target {
     Ws(Remote),
     /// An IDE on this machine, found by its lock file each time.
     Ide(Ide),
+    /// A server on another machine, which is led to by whoever knows the way.
+    Far(Far),
     /// A server inside this process: gets one end of a pair and serves it in a task of its own,
     /// or says why it cannot.
     Linked(Arc<dyn Fn(End) -> Result<(), BoxError> + Send + Sync>),
@@ -171,6 +174,7 @@ impl fmt::Debug for Target {
             Self::Sse(remote) => f.debug_tuple("Sse").field(&remote.url.host()).finish(),
             Self::Ws(remote) => f.debug_tuple("Ws").field(&remote.url.host()).finish(),
             Self::Ide(ide) => f.debug_tuple("Ide").field(ide).finish(),
+            Self::Far(far) => f.debug_tuple("Far").field(&far.server).finish(),
             Self::Linked(_) | Self::Calling(_) | Self::InProcess(_) => f.write_str("InProcess"),
         }
     }

@@ -173,8 +173,19 @@ impl Server {
         }
     }
 
+    /// What stood in the way may be over: it is tried anew as soon as somebody asks. Whether
+    /// it had failed.
+    pub(crate) fn try_anew(&self) -> bool {
+        let has_failed = matches!(*self.state().borrow(), ServerState::Failed(_));
+        if has_failed {
+            self.note(ServerState::Idle);
+        }
+        self.slots().forget_failures();
+        has_failed
+    }
+
     /// A connection in the place of an older one, if anybody is left to use it.
-    fn start_over(&self, key: &Key, old: Option<Arc<Connection>>) {
+    pub(super) fn start_over(&self, key: &Key, old: Option<Arc<Connection>>) {
         let Some(client) = old
             .as_ref()
             .and_then(|old| old.attached().into_iter().next())

@@ -11,7 +11,7 @@ use std::{
 };
 use switchboard_gateway::ClusterKeys;
 use switchboard_local::private;
-use switchboard_transport::dial::LINK_NAME;
+use switchboard_transport::dial::{LINK_NAME, WORKER_NAMES};
 
 /// The cluster's key.
 pub const KEY: &str = "cluster.key";
@@ -39,9 +39,18 @@ pub enum AuthorityError {
     Signed(#[from] rcgen::Error),
 }
 
+/// Whom a certificate is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A replica.
+    Replica,
+    /// A worker: it may run servers for replicas, and nothing else.
+    Worker,
+}
+
 /// Makes what is missing in a folder: the cluster's key, an authority, and a certificate
-/// for a replica of this name. What is there stays as it is. Which files are new.
-pub fn make(folder: &Path, name: &str) -> Result<Vec<PathBuf>, AuthorityError> {
+/// for a replica or worker of this name. What is there stays as it is. Which files are new.
+pub fn make(folder: &Path, name: &str, role: Role) -> Result<Vec<PathBuf>, AuthorityError> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if name.is_empty() || name == "ca" || !name.chars().all(is_word) {
         return Err(AuthorityError::Name(name.to_owned()));
@@ -73,7 +82,7 @@ pub fn make(folder: &Path, name: &str) -> Result<Vec<PathBuf>, AuthorityError> {
             let path = folder.join(name);
             fs::read_to_string(&path).map_err(failed(&path))
         };
-        let text = signed(&read(AUTHORITY)?, &read(AUTHORITY_KEY)?, name)?;
+        let text = signed(&read(AUTHORITY)?, &read(AUTHORITY_KEY)?, name, role)?;
         write(&replica, &text)?;
     }
     Ok(made)
@@ -94,16 +103,24 @@ fn authority() -> Result<(String, String), rcgen::Error> {
     Ok((authority.pem(), authority.key().serialize_pem()))
 }
 
-/// A replica's certificate with that of the authority behind it, and its private key.
-fn signed(authority: &str, key: &str, name: &str) -> Result<String, rcgen::Error> {
+/// A certificate with that of the authority behind it, and its private key.
+fn signed(authority: &str, key: &str, name: &str, role: Role) -> Result<String, rcgen::Error> {
     let issuer = Issuer::new(itself()?, KeyPair::from_pem(key)?);
     let own = KeyPair::generate()?;
-    let mut params = CertificateParams::new(vec![LINK_NAME.to_owned()])?;
+    let made_out_to = match role {
+        Role::Replica => LINK_NAME.to_owned(),
+        Role::Worker => format!("{name}.{WORKER_NAMES}"),
+    };
+    let mut params = CertificateParams::new(vec![made_out_to])?;
     params.distinguished_name.push(DnType::CommonName, name);
-    params.extended_key_usages = vec![
-        ExtendedKeyUsagePurpose::ServerAuth,
-        ExtendedKeyUsagePurpose::ClientAuth,
-    ];
+    params.extended_key_usages = match role {
+        Role::Replica => vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ],
+        // Nobody connects to one.
+        Role::Worker => vec![ExtendedKeyUsagePurpose::ClientAuth],
+    };
     let certificate = params.signed_by(&own, &issuer)?;
     let own = own.serialize_pem();
     Ok(format!("{}{authority}{own}", certificate.pem()))

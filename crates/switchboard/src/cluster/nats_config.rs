@@ -1,4 +1,4 @@
-//! What a NATS server is set up with, for replicas alone.
+//! What a NATS server is set up with, for replicas and workers alone.
 
 /// The text of a configuration file: what replicas may use, and how long what they write
 /// may be missing on disk. Passwords are to be put in.
@@ -7,8 +7,9 @@ pub fn nats_config() -> String {
 }
 
 const TEXT: &str = r#"# NATS for a cluster of Switchboard. One file for each of three nodes: put in the names and
-# addresses of this one and of the others, and passwords in the place of ROUTE-PASSWORD and
-# REPLICA-PASSWORD. Replicas say --cluster-creds FILE, with replica:PASSWORD in the file.
+# addresses of this one and of the others, and passwords in the place of ROUTE-PASSWORD,
+# REPLICA-PASSWORD and WORKER-PASSWORD. Replicas say --cluster-creds FILE, with
+# replica:PASSWORD in the file; workers the same, with worker:PASSWORD.
 server_name: n1
 listen: 0.0.0.0:4222
 
@@ -54,6 +55,23 @@ accounts {
             "$JS.API.CONSUMER.*.SWITCHBOARD_ENTRIES.>", "$JS.API.CONSUMER.*.SWITCHBOARD_EVENTS.>"
             "$JS.API.CONSUMER.MSG.NEXT.SWITCHBOARD_ENTRIES.>"
             "$JS.API.CONSUMER.MSG.NEXT.SWITCHBOARD_EVENTS.>"
+          ]
+          subscribe: ["_INBOX.>"]
+        }
+      }
+      # Workers read who is there, and write what they say of themselves and which servers
+      # they run.
+      {
+        user: worker, password: "WORKER-PASSWORD"
+        permissions {
+          publish: [
+            "sb.kv.outposts.*", "sb.kv.places.*"
+            "$JS.API.INFO"
+            "$JS.API.STREAM.INFO.SWITCHBOARD_ENTRIES", "$JS.API.STREAM.INFO.SWITCHBOARD_EVENTS"
+            "$JS.API.STREAM.MSG.GET.SWITCHBOARD_ENTRIES"
+            "$JS.API.CONSUMER.CREATE.SWITCHBOARD_ENTRIES"
+            "$JS.API.CONSUMER.*.SWITCHBOARD_ENTRIES.>"
+            "$JS.API.CONSUMER.MSG.NEXT.SWITCHBOARD_ENTRIES.>"
           ]
           subscribe: ["_INBOX.>"]
         }

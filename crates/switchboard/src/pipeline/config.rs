@@ -287,6 +287,7 @@ impl Look {
             settings.rooms = (!inside).then_some(rooms);
         }
         settings.in_use = self.options.in_use.clone();
+        settings.far_way = self.options.far_way.clone();
         settings
     }
 }

@@ -13,6 +13,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 use switchboard_config::{Places, Variables};
+use switchboard_host::FarWay;
 
 /// Who is told what is worth a warning, also while a gateway follows its files.
 pub trait Tell: Send + Sync {
@@ -54,6 +55,8 @@ pub struct Options {
     pub tell: Arc<dyn Tell>,
     /// What this run is told by and runs: the file tools leave it alone.
     pub in_use: InUse,
+    /// The way to servers of workers, once it is known.
+    pub(crate) far_way: FarWay,
     gateways: Arc<OnceLock<Vec<Attached>>>,
 }
 
@@ -79,6 +82,7 @@ impl Options {
             direct: false,
             tell: Arc::new(Log),
             in_use: InUse::default(),
+            far_way: FarWay::default(),
             gateways: Arc::default(),
         }
     }

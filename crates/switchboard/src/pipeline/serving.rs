@@ -113,6 +113,21 @@ impl Fronted {
         served
     }
 
+    /// Runs these servers for the replicas of a cluster, until `stop` fires.
+    #[cfg(feature = "cluster")]
+    pub async fn work(
+        self,
+        hired: crate::cluster::Hired,
+        stop: CancellationToken,
+    ) -> io::Result<()> {
+        let watching = self.watching(false)?;
+        let face = self.face(None, Visitors::default(), Arc::default(), (None, None));
+        let serve = hired.serve(face, stop.clone());
+        Box::pin(self.governed.while_following(serve, None, stop)).await;
+        self.close(&watching).await;
+        Ok(())
+    }
+
     /// Serves a client in this process: the one at the other end of a linked pair.
     pub async fn in_process(
         self,
@@ -157,7 +172,11 @@ impl Fronted {
         let webhook = webhook(self.governed.options(), inbox);
         findable.api.out.say(inbox, webhook, has_display);
         let (cluster, keeping) = match doors.joined.take() {
-            Some(joined) => (Some(joined.cluster), Some(joined.keeping)),
+            Some(joined) => {
+                let way = joined.cluster.way();
+                self.governed.options().far_way.set(way);
+                (Some(joined.cluster), Some(joined.keeping))
+            }
             None if self.show.hidden => (None, None),
             None => (None, keeping(self.governed.options())),
         };

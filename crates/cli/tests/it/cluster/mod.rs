@@ -6,6 +6,7 @@ mod history;
 mod refused;
 mod sprayed;
 mod wire;
+mod workers;
 
 use http::StatusCode;
 use serde_json::{Value, json};

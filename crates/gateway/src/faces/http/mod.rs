@@ -19,6 +19,7 @@ mod handshake_era;
 mod lingering;
 mod mailbox;
 mod opening;
+mod outposts;
 mod peers;
 mod plain;
 mod read;

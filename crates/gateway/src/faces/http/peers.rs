@@ -7,7 +7,7 @@ use super::{
     clock::Clock,
     elsewhere::{self, FORM, FORM_1, PRINCIPAL},
     handshake_era::{self, Refusal, SESSION},
-    read, reply, request,
+    outposts, read, reply, request,
     routes::{Endpoint, Opens, Route},
 };
 use crate::{
@@ -21,6 +21,7 @@ use hyper_util::rt::TokioIo;
 use std::{convert::Infallible, sync::Arc};
 use switchboard_host::Scope;
 use switchboard_tasks as tasks;
+use switchboard_transport::dial::{LINK_NAME, is_made_out_to};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
@@ -50,6 +51,7 @@ pub(super) fn upkeep(face: &Arc<Face>) -> Vec<tokio::task::JoinHandle<()>> {
             async move { cluster.keep(|| face.sessions.by_id.read().len()).await }
         })
     };
+    let (gateway, replica) = (face.gateway.clone(), cluster.clone());
     let (face, cluster) = (face.clone(), cluster.clone());
     let checks = tasks::keep(tasks::Kind::Upkeep, move || {
         let (face, cluster) = (face.clone(), cluster.clone());
@@ -64,7 +66,16 @@ pub(super) fn upkeep(face: &Arc<Face>) -> Vec<tokio::task::JoinHandle<()>> {
             }
         }
     });
-    vec![comes_in, is_there, checks]
+    let offered = tasks::keep(tasks::Kind::Upkeep, move || {
+        let (gateway, cluster) = (gateway.clone(), replica.clone());
+        async move {
+            loop {
+                cluster.outposts().offer_more().await;
+                gateway.host().far_anew();
+            }
+        }
+    });
+    vec![comes_in, is_there, checks, offered]
 }
 
 async fn accept(face: Arc<Face>, cluster: Arc<Cluster>, listener: Arc<TcpListener>) {
@@ -94,19 +105,27 @@ async fn attend(face: Arc<Face>, cluster: Arc<Cluster>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
     let from = stream.peer_addr().ok();
     let shaken = timeout(limits::LINK_CONNECT, cluster.tls().accept(stream)).await;
-    let stream = match shaken {
-        Ok(Ok(stream)) => stream,
+    let (stream, certificate) = match shaken {
+        Ok(Ok((stream, certificate))) => (stream, Arc::<[u8]>::from(certificate)),
         Ok(Err(fault)) => {
             let from = from.map(|from| from.to_string());
             return tracing::warn!(%fault, from, "who came as a replica has no certificate of this cluster: it is refused");
         }
         Err(_) => return tracing::debug!("a replica took too long to shake hands"),
     };
+    let is_replica = is_made_out_to(&certificate, LINK_NAME);
     let service = service_fn(move |request| {
-        let (face, cluster) = (face.clone(), cluster.clone());
+        let (face, cluster, certificate) = (face.clone(), cluster.clone(), certificate.clone());
         let tracker = face.tasks.clone();
         tracker.track_future(async move {
-            let answered = tasks::caught(tasks::Kind::Http, answer(face, cluster, request)).await;
+            let answering = async {
+                match outposts::is_meant(&request) {
+                    true => outposts::answer(&cluster, &certificate, request),
+                    false if is_replica => answer(face, cluster, request).await,
+                    false => refused(),
+                }
+            };
+            let answered = tasks::caught(tasks::Kind::Http, answering).await;
             Ok::<_, Infallible>(answered.unwrap_or_else(|_| reply::broke_off(None)))
         })
     });
@@ -114,10 +133,17 @@ async fn attend(face: Arc<Face>, cluster: Arc<Cluster>, stream: TcpStream) {
         .timer(Clock::default())
         .header_read_timeout(limits::LINK_IDLE)
         .max_buf_size(limits::REQUEST_HEAD)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     if let Err(fault) = connection.await {
         tracing::debug!(%fault, "a link from another replica ended badly");
     }
+}
+
+/// Only replicas say on whose behalf they ask.
+fn refused() -> Response<Body> {
+    tracing::warn!("who came as a replica has a worker's certificate: it is refused");
+    reply::status(StatusCode::FORBIDDEN)
 }
 
 /// Answers a request that another replica hands on.

@@ -4,9 +4,9 @@
 use super::tls::{certificates, unreadable};
 use rustls::{
     ClientConfig, RootCertStore, ServerConfig,
-    client::Resumption,
+    client::{Resumption, verify_server_name},
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
-    server::{NoServerSessionStorage, WebPkiClientVerifier},
+    server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier},
 };
 use std::{fmt, io, path::Path, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -14,6 +14,23 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 /// The name that certificates of gateways are made out to.
 pub const LINK_NAME: &str = "replica.switchboard.internal";
+
+/// What the names of workers end in, behind a name of their own: no gateway is taken for a
+/// worker, and no worker for a gateway or for another worker.
+pub const WORKER_NAMES: &str = "worker.switchboard.internal";
+
+/// A connection that we have made, when hands were shaken.
+pub type LinkStream = client::TlsStream<tokio::net::TcpStream>;
+
+/// Whether a certificate is made out to a name.
+pub fn is_made_out_to(certificate: &[u8], name: &str) -> bool {
+    let certificate = CertificateDer::from(certificate);
+    let parsed = ParsedCertificate::try_from(&certificate);
+    match (parsed, ServerName::try_from(name)) {
+        (Ok(parsed), Ok(name)) => verify_server_name(&parsed, &name).is_ok(),
+        _ => false,
+    }
+}
 
 /// TLS on both ends of links between gateways.
 #[derive(Clone)]
@@ -62,15 +79,20 @@ impl LinkTls {
         &self.own
     }
 
-    /// Shakes hands with a gateway that has come to us.
+    /// Shakes hands with somebody who has come to us, whose certificate comes along.
     ///
     /// # Errors
     /// When it is none of ours.
-    pub async fn accept<S>(&self, stream: S) -> io::Result<server::TlsStream<S>>
+    pub async fn accept<S>(&self, stream: S) -> io::Result<(server::TlsStream<S>, Vec<u8>)>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        TlsAcceptor::from(self.accepts.clone()).accept(stream).await
+        let acceptor = TlsAcceptor::from(self.accepts.clone());
+        let stream = acceptor.accept(stream).await?;
+        let shown = stream.get_ref().1.peer_certificates();
+        let shown = shown.and_then(<[_]>::first);
+        let shown = shown.map_or_else(Vec::new, |shown| shown.to_vec());
+        Ok((stream, shown))
     }
 
     /// Shakes hands with the gateway that has announced a certificate, which is looked at.

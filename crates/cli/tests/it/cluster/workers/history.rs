@@ -1,0 +1,56 @@
+//! Clients that ask all replicas in turn for a server that workers run, while replicas are
+//! killed and workers end: what happened is noted, and decided afterwards.
+
+use super::{super::Fleet, any};
+use rustix::process::Signal;
+use std::time::Duration;
+use switchboard_testkit::{
+    DEADLINE,
+    history::{Caller, History, Lanes, What, Work, check},
+    world::tries,
+};
+
+const LONG: Duration = Duration::from_secs(120);
+/// Clients that call at the same time.
+const LANES: usize = 4;
+
+#[tokio::test]
+async fn no_promise_is_broken_while_workers_end_and_replicas_die() {
+    let mut fleet = Fleet::of_workers(2, any()).await;
+    let mut workers = vec![
+        fleet.worker("one", &[]).await,
+        fleet.worker("two", &[]).await,
+    ];
+    fleet.until_all_are_known().await;
+    let history = History::default();
+    let effects = fleet.world.path("effects");
+    let work = Work {
+        tool: "notes__progress".into(),
+        effects: effects.clone(),
+        steps: 8,
+        interval: 15,
+    };
+    let places: Vec<String> = fleet.replicas.iter().map(|it| it.url.clone()).collect();
+    let mut callers = Vec::new();
+    for lane in 0..LANES {
+        let at = &places[lane % places.len()];
+        let caller = Caller::new(&format!("{at}/mcp"), &history, &work).await;
+        callers.push(caller.spraying(&places));
+    }
+    let lanes = Lanes::begin(callers);
+    for round in 0..tries(2, 30) {
+        lanes.answered(40, LONG).await;
+        let mut ends = workers.remove(0);
+        ends.program.signal(Signal::TERM);
+        ends.program.wait(DEADLINE).await;
+        workers.push(fleet.worker(["one", "two"][round % 2], &[]).await);
+        lanes.answered(40, LONG).await;
+        history.note(What::Hurt);
+        fleet.replicas[round % 2].kill().await;
+        fleet.again(round % 2).await;
+        history.note(What::Well);
+    }
+    lanes.answered(40, LONG).await;
+    lanes.end().await;
+    assert_eq!(check(&history.with_effects(&effects)), []);
+}
