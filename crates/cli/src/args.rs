@@ -122,6 +122,9 @@ pub enum Command {
     Cluster(With<commands::cluster::Options>),
     /// Run servers for the gateways of a cluster, from this machine
     #[cfg(feature = "cluster")]
+    #[command(
+        override_usage = "switchboard worker [OPTIONS] --join <URL>\n           --cluster-key-file <FILE> --cluster-cert <FILE>"
+    )]
     Worker(With<commands::worker::Options>),
     /// Show the resources of all servers
     Resources(With<commands::resources::Options>),

@@ -100,7 +100,7 @@ fn faults_say_where_what_and_what_would_be_right() {
         ),
         (
             r#"{"type": "tcp", "url": "u"}"#,
-            r#"/p/.mcp.json:1:31: server "a": `type`: "tcp" is no known transport; known are stdio, http (also streamable-http, streamableHttp, streamable_http), sse, ws, sse-ide, ws-ide, builtin"#,
+            r#"/p/.mcp.json:1:31: server "a": `type`: "tcp" is no known transport; known are stdio, http (also streamable-http, streamableHttp, streamable_http), sse, ws, sse-ide, ws-ide, builtin, worker"#,
         ),
         (
             r#"{"type": "stdio", "url": "u"}"#,

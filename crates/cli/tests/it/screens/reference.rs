@@ -10,7 +10,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-use switchboard::config::BuiltinOptions;
+use switchboard::config::{BuiltinOptions, WorkerOptions};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -44,7 +44,8 @@ fn the_schema_is_complete() {
     let config = root().join("crates/config/src");
     let fields = scan::arms(&config.join("read/fields.rs"), "match key {");
     let own = BuiltinOptions::KEYS.map(String::from);
-    let read: BTreeSet<String> = fields.into_iter().chain(own).collect();
+    let workers = WorkerOptions::KEYS.map(String::from);
+    let read: BTreeSet<String> = fields.into_iter().chain(own).chain(workers).collect();
     let schema = schema();
     let known = pages::keys(&schema["$defs"]["server"]["properties"]);
     assert_eq!(known, read);

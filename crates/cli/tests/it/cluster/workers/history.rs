@@ -1,13 +1,14 @@
 //! Clients that ask all replicas in turn for a server that workers run, while replicas are
 //! killed and workers end: what happened is noted, and decided afterwards.
 
-use super::{super::Fleet, any};
+use super::super::Fleet;
 use rustix::process::Signal;
+use serde_json::json;
 use std::time::Duration;
 use switchboard_testkit::{
     DEADLINE,
     history::{Caller, History, Lanes, What, Work, check},
-    world::tries,
+    world::{echo, servers, tries},
 };
 
 const LONG: Duration = Duration::from_secs(120);
@@ -16,10 +17,15 @@ const LANES: usize = 4;
 
 #[tokio::test]
 async fn no_promise_is_broken_while_workers_end_and_replicas_die() {
-    let mut fleet = Fleet::of_workers(2, any()).await;
+    // What a process logs on its one channel is nobody's call: each client has its own.
+    let alone = json!({"type": "worker", "isolation": "session"});
+    let mut fleet = Fleet::of_workers(2, alone).await;
+    let mut notes = echo(&[]);
+    notes["isolation"] = json!("session");
+    let offered = servers([("notes", notes)]);
     let mut workers = vec![
-        fleet.worker("one", &[]).await,
-        fleet.worker("two", &[]).await,
+        fleet.worker_with("one", &offered, &[]).await,
+        fleet.worker_with("two", &offered, &[]).await,
     ];
     fleet.until_all_are_known().await;
     let history = History::default();
@@ -43,7 +49,8 @@ async fn no_promise_is_broken_while_workers_end_and_replicas_die() {
         let mut ends = workers.remove(0);
         ends.program.signal(Signal::TERM);
         ends.program.wait(DEADLINE).await;
-        workers.push(fleet.worker(["one", "two"][round % 2], &[]).await);
+        let name = ["one", "two"][round % 2];
+        workers.push(fleet.worker_with(name, &offered, &[]).await);
         lanes.answered(40, LONG).await;
         history.note(What::Hurt);
         fleet.replicas[round % 2].kill().await;
