@@ -2,10 +2,11 @@
 //! that run it over each of them.
 
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::channel::Channel;
 use crate::modern::with_meta;
+use crate::program::DEADLINE;
 use crate::stdio_client::text_of;
 
 const LARGE: u64 = 5 * 1024 * 1024;
@@ -41,7 +42,7 @@ pub async fn legacy(client: &mut Channel) {
         "tools/call",
         json!({"name": "sleep", "arguments": {"ms": 60_000}}),
     );
-    tokio::time::sleep(Duration::from_millis(150)).await;
+    until_one_sleeps(client, |params| params).await;
     client.cancel(id, false);
     until(client, "cancelled", before + 1).await;
 
@@ -115,7 +116,7 @@ pub async fn modern(client: &mut Channel, closes_to_cancel: bool) {
 
     let sleeping = with_meta(call("sleep", json!({"ms": 60_000})));
     let id = client.start("tools/call", sleeping);
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    until_one_sleeps(client, with_meta).await;
     client.cancel(id, closes_to_cancel);
     for _ in 0..100 {
         let reply = client
@@ -175,12 +176,30 @@ pub async fn counter(client: &mut Channel, tool: &str) -> u64 {
         .expect("a number")
 }
 
+/// Waits until the server has a call in its hands that can be cancelled.
+///
+/// # Panics
+/// When it has none after a while.
+pub async fn until_one_sleeps(client: &mut Channel, dress: fn(Value) -> Value) {
+    let begun = Instant::now();
+    while begun.elapsed() < DEADLINE {
+        let asked = dress(call("cancelled", json!({"sleeping": true})));
+        let reply = client.request("tools/call", asked).await;
+        if text_of(&reply) != "0" {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the call has not reached the server");
+}
+
 /// Waits until a counter of the server's says this.
 ///
 /// # Panics
 /// When it does not.
 pub async fn until(client: &mut Channel, tool: &str, wanted: u64) {
-    for _ in 0..150 {
+    let begun = Instant::now();
+    while begun.elapsed() < DEADLINE {
         if counter(client, tool).await == wanted {
             return;
         }

@@ -248,7 +248,7 @@ async fn goes_away(pair: &mut Pair) {
         "tools/call",
         json!({"name": "sleep", "arguments": {"ms": 60_000}}),
     );
-    tokio::time::sleep(Duration::from_millis(150)).await;
+    tour::until_one_sleeps(&mut pair.client, |params| params).await;
     drop(leaving);
     tour::until(&mut pair.client, "cancelled", before + 1).await;
 }

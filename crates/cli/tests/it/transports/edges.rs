@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_testkit::world::{config, echo, switchboard};
-use switchboard_testkit::{Channel, DEADLINE, HttpClient, LEGACY, Program, dial_ws, text_of};
+use switchboard_testkit::{Channel, DEADLINE, HttpClient, LEGACY, Program, dial_ws, text_of, tour};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -286,15 +286,9 @@ async fn the_older_cancellation_is_understood() {
         "tools/call",
         json!({"name": "sleep", "arguments": {"ms": 60_000}}),
     );
-    tokio::time::sleep(Duration::from_millis(150)).await;
+    tour::until_one_sleeps(&mut client, |params| params).await;
     client.notify("$/cancelRequest", json!({"id": id}));
-    for _ in 0..100 {
-        if text_of(&client.call("cancelled", json!({})).await) == "1" {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("the server was not told");
+    tour::until(&mut client, "cancelled", 1).await;
 }
 
 #[tokio::test]

@@ -53,7 +53,7 @@ async fn client_goes_away(gateway: &mut Served, staying: &mut Channel, down: Car
         "tools/call",
         json!({"name": "sleep", "arguments": {"ms": 60_000}}),
     );
-    tokio::time::sleep(Duration::from_millis(150)).await;
+    tour::until_one_sleeps(staying, |params| params).await;
     drop(leaving);
     if down == Carrier::Http {
         // A legacy client may come back for its answer.

@@ -35,6 +35,10 @@ pub async fn call(call: &Call) -> Answer {
                 Answer::Silent
             }
         }
+        // With `sleeping`, which is not among what is listed: how many wait to be cancelled.
+        "cancelled" if arguments["sleeping"] == true => {
+            Answer::text(world.sleeping.load(Ordering::SeqCst).to_string())
+        }
         "cancelled" => Answer::text(world.cancelled.load(Ordering::SeqCst).to_string()),
         "elicit" => {
             let message = arguments["message"].as_str().unwrap_or("What shall I say?");
@@ -142,14 +146,17 @@ fn append(path: &str, line: &str) -> bool {
 
 /// Waits; false (and counted) if the call was cancelled meanwhile.
 async fn wait(call: &Call, ms: u64) -> bool {
-    tokio::select! {
+    call.world.sleeping.fetch_add(1, Ordering::SeqCst);
+    let slept = tokio::select! {
         biased;
         () = call.cancel.cancelled() => {
             call.world.cancelled.fetch_add(1, Ordering::SeqCst);
             false
         }
         () = tokio::time::sleep(Duration::from_millis(ms)) => true,
-    }
+    };
+    call.world.sleeping.fetch_sub(1, Ordering::SeqCst);
+    slept
 }
 
 fn log(call: &Call, arguments: &Value) -> Answer {

@@ -45,6 +45,8 @@ pub struct World {
     pub name: String,
     pub count: AtomicU64,
     pub cancelled: AtomicU64,
+    /// Calls that would notice if they were.
+    pub sleeping: AtomicU64,
     /// How often `change_list` was called: each adds a tool.
     pub generation: AtomicU64,
     pub payloads: Payloads,
@@ -121,6 +123,7 @@ impl World {
             name,
             count: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
+            sleeping: AtomicU64::new(0),
             generation: AtomicU64::new(0),
             payloads: Payloads::default(),
             sessions: Mutex::default(),
