@@ -35,7 +35,7 @@ pub(super) struct Hold {
 #[derive(Debug)]
 enum What {
     Call(Box<Stopped>),
-    Answer(Reply),
+    Answer(Box<Reply>),
 }
 
 /// What a person said.
@@ -115,7 +115,7 @@ impl Exchange {
         self.allowed = held.until;
         self.deadline = Instant::now() + held.until;
         let (server, crossed) = (self.connection.server_name().clone(), self.crosses_eras());
-        let hold = Hold::of(What::Answer(reply.clone()), held, server, crossed);
+        let hold = Hold::of(What::Answer(Box::new(reply.clone())), held, server, crossed);
         self.stage = Stage::Held(Box::new(hold));
         true
     }
@@ -130,7 +130,7 @@ impl Exchange {
         } = *hold;
         let stopped = match what {
             What::Call(stopped) => stopped,
-            What::Answer(reply) => return Some(self.answer_goes_on(reply, said, &held, &server)),
+            What::Answer(reply) => return Some(self.answer_goes_on(*reply, said, &held, &server)),
         };
         let onward = match said {
             Said::LetGo => Ok(*stopped),
