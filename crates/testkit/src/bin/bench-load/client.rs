@@ -1,6 +1,7 @@
 //! One MCP client.
 
-use crate::http::{Connection, Head};
+use crate::http::Head;
+use crate::line::{Address, Line};
 use crate::{Args, Era};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -14,14 +15,19 @@ const CALL_LIMIT: Duration = Duration::from_secs(30);
 /// Nor may it take longer until all tools are there, also of many servers under valgrind.
 const TOOLS_LIMIT: Duration = Duration::from_secs(300);
 
+/// How often it is looked whether they are.
+const TOOLS_POLL: Duration = Duration::from_millis(50);
+
 /// What all clients call, and how.
 pub struct Target {
-    address: String,
+    address: Address,
     path: String,
     token: Option<String>,
     era: Era,
     tool: String,
     bytes: usize,
+    /// Arguments of the call in place of a size, whose result may be anything.
+    arguments: Option<Value>,
     /// Whether they ask which tools there are instead.
     list: bool,
 }
@@ -29,16 +35,22 @@ pub struct Target {
 impl Target {
     /// From the command line.
     pub fn new(args: &Args, token: Option<String>) -> Result<Self> {
-        let rest = args.url.strip_prefix("http://");
-        let rest = rest.with_context(|| format!("{} is not an http URL", args.url))?;
+        let (scheme, rest) = args.url.split_once("://").unwrap_or_default();
+        ensure!(
+            ["http", "https"].contains(&scheme),
+            "{} is not an http or https URL",
+            args.url
+        );
         let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let arguments = args.arguments.as_deref().map(serde_json::from_str);
         Ok(Self {
-            address: address.to_owned(),
+            address: Address::new(address, scheme == "https", args.http2)?,
             path: format!("/{path}"),
             token,
             era: args.era,
             tool: args.tool.clone(),
             bytes: args.bytes,
+            arguments: arguments.transpose().context("--arguments")?,
             list: args.list,
         })
     }
@@ -48,7 +60,7 @@ impl Target {
         let mut text = format!(
             "Host: {}\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\n",
-            self.address
+            self.address.authority
         );
         let mut header = |name: &str, value: &str| {
             text.push_str(name);
@@ -85,7 +97,11 @@ impl Target {
     fn params(&self) -> Value {
         let mut params = match self.list {
             true => json!({}),
-            false => json!({"name": self.tool, "arguments": {"bytes": self.bytes}}),
+            false => {
+                let sized = || json!({"bytes": self.bytes});
+                let arguments = self.arguments.clone().unwrap_or_else(sized);
+                json!({"name": self.tool, "arguments": arguments})
+            }
         };
         if self.era == Era::Modern {
             params["_meta"] = json!({
@@ -100,7 +116,7 @@ impl Target {
 
 /// A client with its connection and session.
 pub struct Client {
-    connection: Connection,
+    connection: Line,
     session: Option<String>,
     /// The head of a call up to its Content-Length's value.
     head: String,
@@ -114,7 +130,7 @@ impl Client {
     /// Connects, and in the legacy era goes through the handshake.
     pub async fn connect(target: &Target) -> Result<Self> {
         let mut client = Self {
-            connection: timeout(CALL_LIMIT, Connection::open(&target.address))
+            connection: timeout(CALL_LIMIT, target.address.open())
                 .await
                 .context("connecting takes too long")??,
             session: None,
@@ -136,6 +152,15 @@ impl Client {
         let headers = target.headers(client.session.as_deref());
         client.head = format!("POST {} HTTP/1.1\r\n{headers}Content-Length: ", target.path);
         Ok(client)
+    }
+
+    /// Begins another session on the same connection, and leaves the one before open.
+    pub async fn begin_another(&mut self, target: &Target) -> Result<()> {
+        self.session = None;
+        timeout(CALL_LIMIT, self.handshake(target))
+            .await
+            .context("the handshake takes too long")?
+            .context("the handshake")
     }
 
     async fn handshake(&mut self, target: &Target) -> Result<()> {
@@ -181,7 +206,7 @@ impl Client {
                 if found >= wanted {
                     return Ok(());
                 }
-                tokio::time::sleep(Duration::from_millis(200)).await;
+                tokio::time::sleep(TOOLS_POLL).await;
             }
         };
         timeout(TOOLS_LIMIT, all)
@@ -200,7 +225,7 @@ impl Client {
             let asked = timeout(TOOLS_LIMIT, self.post(target, &ask)).await;
             let head = asked.context("a page takes too long")??;
             ensure!(head.status == 200, "a page was answered {}", head.status);
-            let body = answer_in(&head, &self.connection.body)?;
+            let body = answer_in(&head, self.connection.body())?;
             let answer: Value = serde_json::from_slice(body).context("a page that is not JSON")?;
             let tools = answer["result"]["tools"].as_array();
             count += tools.context("a page without tools")?.len();
@@ -226,7 +251,7 @@ impl Client {
         let head = timeout(CALL_LIMIT, self.connection.exchange(&self.request))
             .await
             .context("a call takes too long")??;
-        let body = &self.connection.body;
+        let body = self.connection.body();
         if head.status != 200 {
             let text = String::from_utf8_lossy(&body[..body.len().min(300)]);
             bail!("a call was answered {}: {text}", head.status);
@@ -274,6 +299,10 @@ fn check(body: &[u8], id: u64, target: &Target) -> Result<()> {
         return Ok(());
     }
     let text = answer["result"]["content"][0]["text"].as_str();
+    if target.arguments.is_some() {
+        ensure!(text.is_some(), "no text: {}", short());
+        return Ok(());
+    }
     let (length, bytes) = (text.map(str::len), target.bytes);
     if length != Some(bytes) {
         bail!(
@@ -288,15 +317,17 @@ fn check(body: &[u8], id: u64, target: &Target) -> Result<()> {
 mod tests {
     use super::{Target, check};
     use crate::Era;
+    use crate::line::Address;
 
     fn target(bytes: usize, list: bool) -> Target {
         Target {
-            address: String::new(),
+            address: Address::new("", false, false).expect("an address"),
             path: String::new(),
             token: None,
             era: Era::Legacy,
             tool: String::new(),
             bytes,
+            arguments: None,
             list,
         }
     }

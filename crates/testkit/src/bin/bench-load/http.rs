@@ -3,10 +3,15 @@
 use anyhow::{Context, Result, bail, ensure};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+use tokio_util::either::Either;
+
+/// What a connection is read from and written to.
+pub type Stream = Either<TcpStream, TlsStream<TcpStream>>;
 
 /// A connection and what has been read from it.
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     /// Bytes read; those before `start` have been used.
     buffer: Vec<u8>,
     start: usize,
@@ -31,24 +36,21 @@ enum Framing {
 }
 
 impl Connection {
-    /// Connects to `HOST:PORT`.
-    pub async fn open(address: &str) -> Result<Self> {
-        let stream = TcpStream::connect(address)
-            .await
-            .with_context(|| format!("connecting to {address}"))?;
-        stream.set_nodelay(true)?;
-        Ok(Self {
+    /// On this stream.
+    pub fn new(stream: Stream) -> Self {
+        Self {
             stream,
             buffer: Vec::with_capacity(64 * 1024),
             start: 0,
             body: Vec::new(),
-        })
+        }
     }
 
     /// Sends a whole request and reads the whole response; the body is left in
     /// `self.body`.
     pub async fn exchange(&mut self, request: &[u8]) -> Result<Head> {
         self.stream.write_all(request).await.context("sending")?;
+        self.stream.flush().await.context("sending")?;
         self.body.clear();
         let end = self.find(b"\r\n\r\n").await?;
         let head = Head::parse(&self.buffer[self.start..end])?;
@@ -121,6 +123,16 @@ impl Connection {
 }
 
 impl Head {
+    /// One whose body has been read already.
+    pub fn new(status: u16, session: Option<String>, events: bool) -> Self {
+        Self {
+            status,
+            session,
+            events,
+            framing: Framing::Length(0),
+        }
+    }
+
     fn parse(text: &[u8]) -> Result<Self> {
         let text = std::str::from_utf8(text).context("a head that is not text")?;
         let mut lines = text.split("\r\n");

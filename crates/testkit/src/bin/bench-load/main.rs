@@ -5,6 +5,7 @@
 //! of its text.
 //!
 //! - `http.rs`: one keep-alive HTTP/1.1 connection
+//! - `line.rs`: such a connection or one of HTTP/2, with TLS or without
 //! - `client.rs`: one MCP client on such a connection
 //! - `stats.rs`: what is printed
 
@@ -13,6 +14,7 @@
 
 mod client;
 mod http;
+mod line;
 mod stats;
 
 use anyhow::{Context, Result, ensure};
@@ -28,7 +30,7 @@ use tokio::task::JoinSet;
 /// Calls a tool of an MCP server over HTTP from many clients at once.
 #[derive(Parser, Clone)]
 struct Args {
-    /// The MCP endpoint, http://HOST:PORT/PATH
+    /// The MCP endpoint, http://HOST:PORT/PATH or https (whose certificate is not looked at)
     url: String,
     /// Clients, each with a connection (and a session) of its own
     #[arg(long, default_value_t = 1)]
@@ -51,6 +53,16 @@ struct Args {
     /// The tool's name as this endpoint has it; it takes `bytes`
     #[arg(long, default_value = "payload")]
     tool: String,
+    /// Arguments of the call in place of `bytes`; its result may be any text
+    #[arg(long, value_name = "JSON", conflicts_with = "list")]
+    arguments: Option<String>,
+    /// Speak HTTP/2, each client on a connection of its own
+    #[arg(long)]
+    http2: bool,
+    /// Open so many sessions and make no call: print `ready`, and leave them open until
+    /// the end of stdin (legacy era)
+    #[arg(long, value_name = "N", conflicts_with = "era")]
+    sessions: Option<usize>,
     /// Ask for the first page of tools instead of calling one
     #[arg(long)]
     list: bool,
@@ -86,6 +98,9 @@ async fn main() -> Result<()> {
         None => None,
     };
     let target = Arc::new(client::Target::new(&args, token)?);
+    if let Some(sessions) = args.sessions {
+        return open_sessions(&target, sessions).await;
+    }
 
     // None during the warm-up, then the end of the measurement.
     let (go, gate) = watch::channel(None);
@@ -133,6 +148,28 @@ async fn main() -> Result<()> {
     }
     leaving.join_all().await;
     Ok(())
+}
+
+/// Opens sessions on a few connections, and keeps them.
+async fn open_sessions(target: &Arc<client::Target>, sessions: usize) -> Result<()> {
+    const CONNECTIONS: usize = 8;
+    let mut opening = JoinSet::new();
+    for nth in 0..CONNECTIONS {
+        let (target, its) = (target.clone(), (sessions + nth) / CONNECTIONS);
+        opening.spawn(async move {
+            let mut client = Client::connect(&target).await?;
+            for _ in 1..its {
+                client.begin_another(&target).await?;
+            }
+            anyhow::Ok(client)
+        });
+    }
+    let mut open = Vec::new();
+    while let Some(client) = opening.join_next().await {
+        open.push(client??);
+    }
+    println!("ready");
+    wait_for_end().await
 }
 
 /// One client's life up to the end of the measurement. The connection is
