@@ -85,9 +85,51 @@ fn itself(text: &str, named: &str) -> u64 {
     sum
 }
 
+/// Who called whom, and how often, as callgrind wrote it. Somebody may be in it several
+/// times.
+pub fn called(text: &str) -> Vec<(&str, &str, u64)> {
+    let mut names: HashMap<&str, &str> = HashMap::new();
+    let (mut caller, mut callee, mut calls) = ("", "", Vec::new());
+    for line in text.lines() {
+        let named = line
+            .strip_prefix("fn=")
+            .map(|name| (name, &mut caller))
+            .or_else(|| line.strip_prefix("cfn=").map(|name| (name, &mut callee)));
+        if let Some((name, at)) = named {
+            // A name is written once, with a number that stands for it from then on.
+            *at = match name.split_once(' ') {
+                Some((number, name)) => {
+                    names.insert(number, name);
+                    name
+                }
+                None => names.get(name).copied().unwrap_or(name),
+            };
+        } else if let Some(times) = line.strip_prefix("calls=") {
+            let times = times.split_whitespace().next();
+            let times = times.and_then(|times| times.parse().ok());
+            calls.push((caller, callee, times.unwrap_or_default()));
+        }
+    }
+    calls
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_known_by_their_numbers() {
+        let text = "fn=(1) main\n1 100\ncfn=(2) lock\ncalls=2 0\n2 500\nfn=(2)\n5 4\n\
+            cfn=(3) slow\ncalls=1 0\n* 9\nfn=(3)\ncfn=(2)\ncalls=7 0\n1 1\n";
+        assert_eq!(
+            called(text),
+            [
+                ("main", "lock", 2),
+                ("lock", "slow", 1),
+                ("slow", "lock", 7)
+            ]
+        );
+    }
 
     #[test]
     fn only_what_a_function_costs_itself_is_its_own() {

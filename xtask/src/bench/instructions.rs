@@ -54,6 +54,9 @@ pub struct Options {
     /// Hold four calls to the budgets that are kept for them (`docs/design/budgets.md`)
     #[arg(long, conflicts_with_all = ["programs", "era", "keep", "watching"])]
     budgets: bool,
+    /// What a call does that cores have to agree about: locks, atomics, tasks and wakes
+    #[arg(long, conflicts_with_all = ["programs", "era", "keep", "watching", "wide", "budgets"])]
+    shared: bool,
     /// Write what was counted as the new budgets
     #[arg(long, requires = "budgets")]
     write: bool,
@@ -72,6 +75,9 @@ pub fn run(options: &Options) -> Result<()> {
     ensure!(budgets::can_count(), "{}", budgets::NO_VALGRIND);
     if options.budgets {
         return budgets::run(options.built.as_deref(), options.write);
+    }
+    if options.shared {
+        return super::shared::run(options.built.as_deref());
     }
     if options.wide {
         return super::wide::run(options.built.as_deref(), &options.servers);

@@ -1,13 +1,13 @@
 //! One measurement: a subject under the load of one cell.
 
+use super::proc;
 use super::subjects::{Programs, Running};
-use super::{Options, proc};
 use crate::process::Group;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,15 +25,34 @@ pub struct Cell {
     pub clients: u64,
 }
 
-impl fmt::Display for Cell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = match self.bytes {
+impl Cell {
+    /// The size of a result as people say it.
+    pub fn size(&self) -> String {
+        match self.bytes {
             bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
             bytes if bytes >= 1 << 10 && bytes % (1 << 10) == 0 => format!("{} KiB", bytes >> 10),
             bytes => format!("{bytes} B"),
-        };
-        write!(f, "{size} × {}", self.clients)
+        }
     }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} × {}", self.size(), self.clients)
+    }
+}
+
+/// What is put on a subject.
+#[derive(Clone)]
+pub struct Load {
+    /// Size of the results, number of clients.
+    pub cell: Cell,
+    /// The era that the clients speak.
+    pub era: String,
+    /// How long.
+    pub seconds: f64,
+    /// What else `bench-load` is told: what is asked for, if it is not a call of `payload`.
+    pub asks: Vec<String>,
 }
 
 /// What was measured.
@@ -72,43 +91,26 @@ impl fmt::Display for Sample {
 
 /// Puts the load on and reads the meters around it. Connecting, handshakes and
 /// a warm-up come before the first reading, disconnecting after the last.
-pub fn measure(
-    programs: &Programs,
-    running: &Running,
-    cell: Cell,
-    options: &Options,
-) -> Result<Sample> {
-    let mut load = Command::new(&programs.load);
-    load.arg(&running.url)
-        .args(["--gate", "--era", &options.era])
-        .args(["--clients", &cell.clients.to_string()])
-        .args(["--bytes", &cell.bytes.to_string()])
-        .args(["--duration-ms", &format!("{:.0}", options.seconds() * 1e3)])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    if let Some(token) = &running.token {
-        load.arg("--token-file").arg(token);
-    }
-    let mut load = Group::spawn(&mut load)?;
-    let mut stdin = load.child().stdin.take().context("stdin")?;
-    let mut stdout = BufReader::new(load.child().stdout.take().context("stdout")?);
-    let ready = line(&mut stdout)?;
-    ensure!(ready == "ready", "bench-load said {ready:?}");
-
-    let pids = match running.root {
-        Some(root) => proc::tree(root, "echo-server")?,
-        None => Vec::new(),
-    };
+pub fn measure(programs: &Programs, running: &Running, wanted: &Load) -> Result<Sample> {
+    let cell = wanted.cell;
+    let millis = format!("{:.0}", wanted.seconds * 1e3);
+    let mut load = Gated::start(programs, running, |command| {
+        command
+            .args(["--clients", &cell.clients.to_string()])
+            .args(["--bytes", &cell.bytes.to_string()])
+            .args(["--duration-ms", &millis])
+            .args(&wanted.asks);
+        if wanted.era != "legacy" {
+            command.args(["--era", &wanted.era]);
+        }
+    })?;
+    let pids = running.pids()?;
     let before = proc::cpu_micros(&pids)?;
-    let (result, pss) = watched(&pids, || {
-        stdin.write_all(b"go\n")?;
-        line(&mut stdout)
-    });
+    let (result, pss) = watched(&pids, || load.go());
     let result = result?;
     let cpu = proc::cpu_micros(&pids)? - before;
     let rss = proc::peak_rss_kib(&pids);
-    drop(stdin);
-    load.wait(Instant::now() + END_LIMIT, None)?;
+    load.end()?;
 
     let result: Value = serde_json::from_str(&result)
         .with_context(|| format!("bench-load's result: {result:?}"))?;
@@ -135,6 +137,53 @@ pub fn measure(
         rss_mib: measured.then_some(rss as f64 / 1024.0),
         pss_mib: measured.then_some(pss as f64 / 1024.0),
     })
+}
+
+/// `bench-load` at its gate: connected, warm, and waiting.
+pub struct Gated {
+    load: Group,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Gated {
+    /// Starts it with what `tell` adds, and waits until it is ready.
+    pub fn start(
+        programs: &Programs,
+        running: &Running,
+        tell: impl FnOnce(&mut Command),
+    ) -> Result<Self> {
+        let mut command = Command::new(&programs.load);
+        command.arg(&running.url).arg("--gate").args(&running.asks);
+        if let Some(token) = &running.token {
+            command.arg("--token-file").arg(token);
+        }
+        tell(&mut command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut load = Group::spawn(&mut command)?;
+        let stdin = load.child().stdin.take().context("stdin")?;
+        let mut stdout = BufReader::new(load.child().stdout.take().context("stdout")?);
+        let ready = line(&mut stdout)?;
+        ensure!(ready == "ready", "bench-load said {ready:?}");
+        Ok(Self {
+            load,
+            stdin,
+            stdout,
+        })
+    }
+
+    /// Lets it through, and gives what it says at the end.
+    pub fn go(&mut self) -> Result<String> {
+        self.stdin.write_all(b"go\n")?;
+        line(&mut self.stdout)
+    }
+
+    /// Lets its clients leave.
+    pub fn end(mut self) -> Result<()> {
+        drop(self.stdin);
+        self.load.wait(Instant::now() + END_LIMIT, None)?;
+        Ok(())
+    }
 }
 
 /// Does `work` while another thread looks at the memory; also returns the

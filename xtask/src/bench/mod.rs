@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: what the gateway costs, beside no proxy at all and
 //! beside nginx as a plain reverse proxy, measured in one run; with `--others`
-//! beside other gateways.
+//! beside other gateways; with `--set` as clients, sizes and servers grow, and
+//! with `--table` beside what is promised.
 //!
 //! Every measurement starts its subject anew. For each cell (size of the
 //! result, number of clients) all subjects are measured in turn, then all
@@ -9,15 +10,19 @@
 
 pub mod budgets;
 mod callgrind;
+mod collector;
 mod console;
+mod growth;
 pub mod instructions;
 pub mod list;
 mod measure;
+mod nginx;
 mod others;
 pub mod pool;
 mod proc;
 mod report;
 pub mod screen;
+mod shared;
 pub mod start;
 pub mod subjects;
 mod wide;
@@ -26,10 +31,11 @@ mod window;
 use crate::cargo::cargo;
 use crate::{paths, setup};
 use anyhow::{Context, Result, bail, ensure};
-use measure::{Cell, Sample};
+use growth::{Amount, Growth, Set};
+use measure::{Cell, Load, Sample};
 use others::Others;
 use report::{Results, Section};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use subjects::{Programs, Subject};
 
 /// The profile that is measured, defined in the workspace's Cargo.toml.
@@ -71,7 +77,19 @@ pub struct Options {
     /// What each way of watching costs, beside nothing watched
     #[arg(long, conflicts_with = "others")]
     watching: bool,
-    /// Put the table into docs/design/performance.md
+    /// How a call grows, by the names of what is measured
+    #[arg(long = "set", value_enum, conflicts_with_all = ["others", "watching"])]
+    sets: Vec<Set>,
+    /// The figures that are promised, with their limits
+    #[arg(long, conflicts_with_all = ["others", "watching", "sets"])]
+    table: bool,
+    /// With --set and --table: beside agentgateway, which is this program
+    #[arg(long, value_name = "PATH")]
+    agentgateway: Option<PathBuf>,
+    /// Measure what is built already, in this profile (debug, release, dist)
+    #[arg(long, value_name = "PROFILE")]
+    built: Option<String>,
+    /// Put the tables into docs/design/performance.md, and the plots into docs/pictures
     #[arg(long)]
     write: bool,
 }
@@ -126,6 +144,10 @@ impl Options {
         }
     }
 
+    fn is_grown(&self) -> bool {
+        self.table || !self.sets.is_empty()
+    }
+
     fn rounds(&self) -> usize {
         self.rounds.unwrap_or(if self.quick { 1 } else { 5 }).max(1)
     }
@@ -148,14 +170,17 @@ pub fn run(options: &Options) -> Result<()> {
         return screen::run(options);
     }
     let scratch = paths::scratch("bench")?;
-    let programs = build(options.others)?;
+    let programs = programs(options)?;
+    if options.is_grown() {
+        return grow(options, &programs, &scratch);
+    }
     let mut subjects = options.subjects();
-    let nginx = match subjects.contains(&Subject::Nginx) {
-        true => nginx(options.install, &scratch)?,
+    let nginx = match subjects.iter().any(|subject| subject.is_nginx()) {
+        true => nginx_version(options.install, &scratch)?,
         false => None,
     };
     if nginx.is_none() {
-        subjects.retain(|subject| *subject != Subject::Nginx);
+        subjects.retain(|subject| !subject.is_nginx());
     }
 
     let mut results = Results::new(&beside(options, nginx), options);
@@ -201,7 +226,40 @@ fn one(
     scratch: &Path,
 ) -> Result<Sample> {
     let running = subject.start(programs, scratch)?;
-    measure::measure(programs, &running, cell, options)
+    let load = Load {
+        cell,
+        era: options.era.clone(),
+        seconds: options.seconds(),
+        asks: Vec::new(),
+    };
+    measure::measure(programs, &running, &load)
+}
+
+/// Measures the sets that are wanted, or the promised figures.
+fn grow(options: &Options, programs: &Programs, scratch: &Path) -> Result<()> {
+    let beside = nginx_version(options.install, scratch)?;
+    let beside = beside.unwrap_or_else(|| "nginx was not measured".into());
+    let conditions = report::conditions(options, &beside);
+    let growth = Growth {
+        programs,
+        amount: Amount {
+            rounds: options.rounds(),
+            seconds: options
+                .seconds
+                .unwrap_or(if options.quick { 0.5 } else { 1.5 }),
+        },
+        conditions: &conditions,
+        write: options.write,
+        scratch,
+    };
+    if options.table {
+        growth.table()?;
+    }
+    for &set in &options.sets {
+        growth.set(set)?;
+    }
+    std::fs::remove_dir_all(scratch)?;
+    Ok(())
 }
 
 /// The profile to measure: one that is built already, or that of a release, in
@@ -219,7 +277,24 @@ fn built<'a>(already: Option<&'a str>, packages: &[&str]) -> Result<&'a str> {
     Ok(PROFILE)
 }
 
-fn build(others: bool) -> Result<Programs> {
+fn programs(options: &Options) -> Result<Programs> {
+    let profile = match options.built.as_deref() {
+        Some(profile) => profile,
+        None => {
+            build()?;
+            PROFILE
+        }
+    };
+    Ok(Programs {
+        gateway: paths::program(profile, "switchboard")?,
+        upstream: paths::program(profile, "echo-server")?,
+        load: paths::program(profile, "bench-load")?,
+        others: options.others.then(Others::install).transpose()?,
+        agentgateway: options.agentgateway.clone(),
+    })
+}
+
+fn build() -> Result<()> {
     eprintln!("bench: building with profile {PROFILE}");
     let mut command = cargo(["build", "--profile", PROFILE]);
     command
@@ -228,12 +303,7 @@ fn build(others: bool) -> Result<Programs> {
         .args(["--bin", "echo-server", "--bin", "bench-load"]);
     let status = command.status().context("cargo build")?;
     ensure!(status.success(), "the programs do not build");
-    Ok(Programs {
-        gateway: paths::program(PROFILE, "switchboard")?,
-        upstream: paths::program(PROFILE, "echo-server")?,
-        load: paths::program(PROFILE, "bench-load")?,
-        others: others.then(Others::install).transpose()?,
-    })
+    Ok(())
 }
 
 /// What the gateway stands beside in this run.
@@ -247,12 +317,12 @@ fn beside(options: &Options, nginx: Option<String>) -> String {
 }
 
 /// nginx's version, or none where it is not to be had.
-fn nginx(install: bool, logs: &Path) -> Result<Option<String>> {
-    if subjects::nginx_version().is_none() && install {
+fn nginx_version(install: bool, logs: &Path) -> Result<Option<String>> {
+    if nginx::version().is_none() && install {
         eprintln!("bench: installing nginx");
         setup::apt_install(logs, "nginx-light")?;
     }
-    let version = subjects::nginx_version();
+    let version = nginx::version();
     if version.is_none() {
         eprintln!(
             "bench: NGINX IS NOT INSTALLED: no ratios to it ('cargo xtask bench --install' installs it on Debian, as root)"

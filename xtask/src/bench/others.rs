@@ -2,10 +2,10 @@
 //! by package name, with their logging turned down. Each stands between HTTP
 //! clients and the upstream over stdio.
 
-use super::subjects::{START_LIMIT, Subject, free_port, listens};
+use super::subjects::{Programs, START_LIMIT, Subject, free_port, listens};
 use crate::process::Group;
 use crate::setup::{self, PythonPackage};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -44,55 +44,84 @@ impl Others {
         })
     }
 
-    /// Starts one of them in front of `upstream`, a program that is given `--stdio`.
-    pub fn start(
+    fn command(
         &self,
         subject: Subject,
         upstream: &Path,
+        port: u16,
         scratch: &Path,
-    ) -> Result<(Group, String)> {
-        let port = free_port()?;
-        let mut command = match subject {
+    ) -> Result<Command> {
+        let mut command;
+        match subject {
             Subject::McpProxy => {
-                let mut command = Command::new(&self.mcp_proxy);
+                command = Command::new(&self.mcp_proxy);
                 command
                     .args(["--log-level", "ERROR", "--port", &port.to_string(), "--"])
                     .arg(upstream)
                     .arg("--stdio");
-                command
             }
             Subject::FastMcp => {
                 let config =
                     json!({"mcpServers": {"echo": {"command": upstream, "args": ["--stdio"]}}});
                 let file = scratch.join("fastmcp.mcp.json");
                 std::fs::write(&file, config.to_string())?;
-                let mut command = Command::new(&self.fastmcp);
+                command = Command::new(&self.fastmcp);
                 command
                     .arg("run")
                     .arg(file)
                     .args(["--transport", "http", "--no-banner"])
                     .args(["--log-level", "ERROR", "--port", &port.to_string()]);
-                command
             }
             Subject::Supergateway => {
-                let mut command = Command::new(&self.node);
+                command = Command::new(&self.node);
                 command
                     .arg(&self.supergateway)
                     .args(["--stdio", &format!("{} --stdio", upstream.display())])
                     .args(["--outputTransport", "streamableHttp", "--stateful"])
                     .args(["--logLevel", "none", "--port", &port.to_string()]);
-                command
             }
             ours => bail!("{} is not another gateway", ours.name()),
-        };
-        let log = scratch.join("other.log");
-        command
-            .current_dir(scratch)
-            .stdin(Stdio::null())
-            .stdout(File::create(&log)?)
-            .stderr(File::options().append(true).open(&log)?);
-        let group = Group::spawn(&mut command)?;
-        listens(subject.name(), port, &log, START_LIMIT)?;
-        Ok((group, format!("http://127.0.0.1:{port}/mcp")))
+        }
+        Ok(command)
     }
+}
+
+/// agentgateway with one server on stdio, as its own example has it. JSON is YAML.
+fn agentgateway(program: &Path, upstream: &Path, port: u16, scratch: &Path) -> Result<Command> {
+    let target = json!({"name": "echo", "stdio": {"cmd": upstream, "args": ["--stdio"]}});
+    let backends = json!([{"mcp": {"targets": [target]}}]);
+    let config =
+        json!({"binds": [{"port": port, "listeners": [{"routes": [{"backends": backends}]}]}]});
+    let file = scratch.join("agentgateway.yaml");
+    std::fs::write(&file, config.to_string())?;
+    let mut command = Command::new(program);
+    command.arg("-f").arg(file).env("RUST_LOG", "error");
+    Ok(command)
+}
+
+/// Starts one of them in front of the upstream.
+pub fn start(subject: Subject, programs: &Programs, scratch: &Path) -> Result<(Group, String)> {
+    let port = free_port()?;
+    let upstream = &programs.upstream;
+    let mut command = match subject {
+        Subject::Agentgateway => {
+            let program = programs.agentgateway.as_ref();
+            let program = program.context("where is agentgateway? --agentgateway PATH")?;
+            agentgateway(program, upstream, port, scratch)?
+        }
+        _ => {
+            let others = programs.others.as_ref();
+            let others = others.context("the other gateways are not installed: --others")?;
+            others.command(subject, upstream, port, scratch)?
+        }
+    };
+    let log = scratch.join("other.log");
+    command
+        .current_dir(scratch)
+        .stdin(Stdio::null())
+        .stdout(File::create(&log)?)
+        .stderr(File::options().append(true).open(&log)?);
+    let group = Group::spawn(&mut command)?;
+    listens(subject.name(), port, &log, START_LIMIT)?;
+    Ok((group, format!("http://127.0.0.1:{port}/mcp")))
 }

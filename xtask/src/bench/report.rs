@@ -21,11 +21,25 @@ pub enum Section {
     Screen,
     /// The page in a browser.
     Console,
+    /// How a call grows, or the promised figures.
+    Set(&'static str),
 }
 
 impl Section {
-    fn markers(self) -> (&'static str, &'static str) {
-        match self {
+    fn markers(self) -> (String, String) {
+        let (begin, end) = match self {
+            Self::Set(name) => {
+                let option = match name {
+                    "table" => "--table".to_owned(),
+                    _ => format!("--set {name}"),
+                };
+                return (
+                    format!(
+                        "<!-- {name}: begin (written by `cargo xtask bench {option} --write`) -->"
+                    ),
+                    format!("<!-- {name}: end -->"),
+                );
+            }
             Self::Alone => (
                 "<!-- bench: begin (written by `cargo xtask bench --write`) -->",
                 "<!-- bench: end -->",
@@ -46,17 +60,38 @@ impl Section {
                 "<!-- console: begin (written by `cargo xtask bench console --write`) -->",
                 "<!-- console: end -->",
             ),
-        }
+        };
+        (begin.to_owned(), end.to_owned())
     }
 
     /// What the others' processor time is divided by, and its name.
     fn reference(self) -> (Subject, &'static str) {
         match self {
-            Self::Alone | Self::Screen | Self::Console => (Subject::Nginx, "÷ nginx"),
+            Self::Alone | Self::Screen | Self::Console | Self::Set(_) => {
+                (Subject::Nginx, "÷ nginx")
+            }
             Self::Others => (Subject::Stdio, "÷ Switchboard"),
             Self::Watching => (Subject::Unwatched, "÷ nothing"),
         }
     }
+}
+
+/// What one has to know to read a table. `versions` says what the gateway stands beside.
+pub fn conditions(options: &Options, versions: &str) -> String {
+    let cell = match options.is_grown() {
+        true => format!("{} round(s) a cell", options.rounds()),
+        false => format!(
+            "{} round(s) of {} s a cell, {} clients",
+            options.rounds(),
+            options.seconds(),
+            options.era
+        ),
+    };
+    format!(
+        "{cell}; {} processors ({}); client, subject and upstream on one machine. {versions}.",
+        std::thread::available_parallelism().map_or(1, usize::from),
+        processor()
+    )
 }
 
 /// All samples, by cell and subject.
@@ -69,18 +104,10 @@ pub struct Results {
 impl Results {
     /// Nothing measured yet. `versions` says what the gateway stands beside.
     pub fn new(versions: &str, options: &Options) -> Self {
-        let conditions = format!(
-            "{} round(s) of {} s a cell, {} clients; {} processors ({}); client, subject and upstream on one machine. {versions}.",
-            options.rounds(),
-            options.seconds(),
-            options.era,
-            std::thread::available_parallelism().map_or(1, usize::from),
-            processor()
-        );
         Self {
             samples: BTreeMap::new(),
             section: options.section(),
-            conditions,
+            conditions: conditions(options, versions),
         }
     }
 
@@ -142,12 +169,22 @@ fn values(samples: &[Sample], of: impl Fn(&Sample) -> Option<f64>) -> Vec<f64> {
 
 /// What each round took, divided by what its neighbour took: both had the same machine.
 fn ratios(samples: &[Sample], others: &[Sample]) -> Vec<f64> {
+    ratios_of(samples, others, |sample| sample.cpu_us)
+}
+
+/// The same of another figure.
+pub fn ratios_of(
+    samples: &[Sample],
+    others: &[Sample],
+    figure: impl Fn(&Sample) -> Option<f64>,
+) -> Vec<f64> {
     let pairs = samples.iter().zip(others);
-    let ratio = |(one, other): (&Sample, &Sample)| Some(one.cpu_us? / other.cpu_us?);
+    let ratio = |(one, other): (&Sample, &Sample)| Some(figure(one)? / figure(other)?);
     pairs.filter_map(ratio).collect()
 }
 
-fn median(values: &[f64]) -> Option<f64> {
+/// The middle one.
+pub fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -158,7 +195,8 @@ fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-fn range(values: &[f64], digits: usize) -> String {
+/// The least and the most.
+pub fn range(values: &[f64], digits: usize) -> String {
     let least = values.iter().copied().min_by(f64::total_cmp);
     let most = values.iter().copied().max_by(f64::total_cmp);
     match (least, most) {
@@ -193,8 +231,8 @@ pub fn write(page: &Path, section: Section, table: &str) -> Result<()> {
 
 fn replaced(text: &str, section: Section, table: &str) -> Option<String> {
     let (begin, end) = section.markers();
-    let from = text.find(begin)? + begin.len();
-    let to = from + text[from..].find(end)?;
+    let from = text.find(&begin)? + begin.len();
+    let to = from + text[from..].find(&end)?;
     Some(format!("{}\n\n{table}\n{}", &text[..from], &text[to..]))
 }
 

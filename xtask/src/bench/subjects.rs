@@ -1,18 +1,20 @@
 //! What is measured, and how it is started. The upstream is always
 //! `echo-server`.
 
-use super::others::Others;
+use super::nginx::{Certificate, certificate, nginx};
+use super::others::{self, Others};
+use super::{collector::collector, proc};
 use crate::conformance::own_home;
 use crate::process::{Group, Server};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Some take seconds to read their own code.
@@ -30,6 +32,8 @@ pub struct Programs {
     pub load: PathBuf,
     /// The other gateways, where they are wanted.
     pub others: Option<Others>,
+    /// agentgateway, where it was given.
+    pub agentgateway: Option<PathBuf>,
 }
 
 /// What stands between the clients and the upstream.
@@ -43,12 +47,33 @@ pub enum Subject {
     Stdio,
     /// Switchboard, the upstream over HTTP
     Http,
+    /// Switchboard, the upstream over WebSocket
+    Ws,
+    /// Switchboard, the upstream over HTTP+SSE
+    Sse,
+    /// Switchboard → stdio, a server of the legacy era only
+    StdioLegacy,
+    /// Switchboard → stdio, a server of the modern era only
+    StdioModern,
+    /// nginx with TLS, HTTP/1.1
+    NginxTls,
+    /// Switchboard → HTTP with TLS, HTTP/1.1
+    Tls,
+    /// nginx with TLS, HTTP/2
+    #[value(name = "nginx-h2")]
+    NginxH2,
+    /// Switchboard → HTTP with TLS, HTTP/2
+    H2,
     /// Switchboard → stdio with nothing watched
     Unwatched,
     /// Switchboard → stdio with metrics and the audit that syncs each second
     Audited,
     /// Switchboard → stdio with metrics and every message kept
     Tapped,
+    /// Switchboard → stdio with metrics and every trace sent to a collector
+    Traced,
+    /// agentgateway, the upstream over stdio
+    Agentgateway,
     /// supergateway, the upstream over stdio
     Supergateway,
     /// mcp-proxy, the upstream over stdio
@@ -66,6 +91,8 @@ pub struct Running {
     pub token: Option<PathBuf>,
     /// The process whose tree is measured; none where nothing stands between.
     pub root: Option<u32>,
+    /// What clients are told besides.
+    pub asks: Vec<String>,
     // In the order in which they have to end.
     _proxy: Option<Group>,
     _gateway: Option<Server>,
@@ -84,7 +111,38 @@ impl Subject {
     ];
 
     /// What each way of watching costs.
-    pub const WATCHING: [Self; 4] = [Self::Unwatched, Self::Stdio, Self::Audited, Self::Tapped];
+    pub const WATCHING: [Self; 5] = [
+        Self::Unwatched,
+        Self::Stdio,
+        Self::Audited,
+        Self::Tapped,
+        Self::Traced,
+    ];
+
+    /// Whether nginx has to be there for it.
+    pub fn is_nginx(self) -> bool {
+        matches!(self, Self::Nginx | Self::NginxTls | Self::NginxH2)
+    }
+
+    /// Whether its clients speak TLS.
+    fn is_secure(self) -> bool {
+        matches!(self, Self::NginxTls | Self::Tls) || self.speaks_http2()
+    }
+
+    fn speaks_http2(self) -> bool {
+        matches!(self, Self::NginxH2 | Self::H2)
+    }
+
+    /// How its upstream is started, where it is none of the gateway's own processes.
+    fn listens(self) -> Option<&'static str> {
+        match self {
+            Self::Direct | Self::Http | Self::Tls | Self::H2 => Some("--http"),
+            Self::Nginx | Self::NginxTls | Self::NginxH2 => Some("--http"),
+            Self::Ws => Some("--ws"),
+            Self::Sse => Some("--sse"),
+            _ => None,
+        }
+    }
 
     /// Options of `serve` that make it what it is.
     fn options(self) -> &'static [&'static str] {
@@ -103,6 +161,16 @@ impl Subject {
             Self::Nginx => "nginx",
             Self::Stdio => "Switchboard → stdio",
             Self::Http => "Switchboard → HTTP",
+            Self::Ws => "Switchboard → WebSocket",
+            Self::Sse => "Switchboard → HTTP+SSE",
+            Self::StdioLegacy => "→ stdio, legacy server",
+            Self::StdioModern => "→ stdio, modern server",
+            Self::NginxTls => "nginx, TLS",
+            Self::Tls => "Switchboard → HTTP, TLS",
+            Self::NginxH2 => "nginx, TLS, HTTP/2",
+            Self::H2 => "Switchboard → HTTP, TLS, HTTP/2",
+            Self::Traced => "→ stdio, metrics and traces",
+            Self::Agentgateway => "agentgateway → stdio",
             Self::Unwatched => "→ stdio, nothing watched",
             Self::Audited => "→ stdio, metrics and audit",
             Self::Tapped => "→ stdio, metrics and tap",
@@ -114,51 +182,145 @@ impl Subject {
 
     /// Starts it with an upstream of its own.
     pub fn start(self, programs: &Programs, scratch: &Path) -> Result<Running> {
-        let upstream = match self {
-            Self::Direct | Self::Nginx | Self::Http => Some(upstream(&programs.upstream, scratch)?),
-            _ => None,
-        };
-        let upstream_url = upstream.as_ref().map(|server| server.url.clone());
+        let upstream = self
+            .listens()
+            .map(|how| upstream_by(how, &programs.upstream, scratch, &[]));
+        let upstream = upstream.transpose()?;
+        let url = upstream.as_ref().map(|server| server.url.clone());
         let mut running = Running {
-            url: upstream_url.clone().unwrap_or_default(),
+            url: url.clone().unwrap_or_default(),
             token: None,
             root: None,
+            asks: Vec::new(),
             _proxy: None,
             _gateway: None,
             _upstream: upstream,
         };
+        if self.speaks_http2() {
+            running.asks.push("--http2".into());
+        }
         match self {
             Self::Direct => {}
-            Self::Nginx => {
-                let (proxy, url) = nginx(&running.url, scratch)?;
-                running.root = Some(proxy.id());
-                running.url = url;
-                running._proxy = Some(proxy);
-            }
-            Self::Stdio | Self::Http | Self::Unwatched | Self::Audited | Self::Tapped => {
-                let entry = match &upstream_url {
-                    Some(url) => json!({"type": "http", "url": url}),
-                    None => {
-                        json!({"type": "stdio", "command": programs.upstream, "args": ["--stdio"]})
-                    }
+            Self::Nginx | Self::NginxTls | Self::NginxH2 => {
+                let tls = match self.is_secure() {
+                    true => Some((certificate(scratch)?, self.speaks_http2())),
+                    false => None,
                 };
-                let token = token(scratch)?;
-                let gateway = gateway(programs, &entry, &token, self.options(), scratch)?;
-                running.root = Some(gateway.id());
-                running.url = format!("{}/mcp/{ENTRY}", gateway.url);
-                running.token = Some(token);
-                running._gateway = Some(gateway);
+                let (proxy, url) = nginx(&running.url, tls.as_ref(), scratch)?;
+                running.set_proxy(proxy, url);
             }
-            Self::Supergateway | Self::McpProxy | Self::FastMcp => {
-                let others = programs.others.as_ref();
-                let others = others.context("the other gateways are not installed: --others")?;
-                let (proxy, url) = others.start(self, &programs.upstream, scratch)?;
-                running.root = Some(proxy.id());
-                running.url = url;
-                running._proxy = Some(proxy);
+            Self::Supergateway | Self::McpProxy | Self::FastMcp | Self::Agentgateway => {
+                let (proxy, url) = others::start(self, programs, scratch)?;
+                running.set_proxy(proxy, url);
+            }
+            _ => {
+                let entries = json!({ENTRY: self.entry(url.as_deref(), &programs.upstream)});
+                let mut with: Vec<String> = self.options().iter().map(|&it| it.into()).collect();
+                if self.is_secure() {
+                    let Certificate { cert, key } = certificate(scratch)?;
+                    for (option, file) in [("--tls-cert", cert), ("--tls-key", key)] {
+                        with.extend([option.to_owned(), file.display().to_string()]);
+                    }
+                }
+                let sink = match self {
+                    Self::Traced => Some(collector()?),
+                    _ => None,
+                };
+                let path = format!("/mcp/{ENTRY}");
+                running.set_gateway(programs, &entries, &with, sink.as_deref(), &path, scratch)?;
             }
         }
         Ok(running)
+    }
+
+    /// The upstream as the gateway has it configured.
+    fn entry(self, url: Option<&str>, program: &Path) -> Value {
+        let era = match self {
+            Self::StdioLegacy => &["--era", "legacy"][..],
+            Self::StdioModern => &["--era", "modern"],
+            _ => &[],
+        };
+        match (self, url) {
+            (Self::Ws, Some(url)) => {
+                let url = url.replacen("http", "ws", 1).replace("/mcp", "/");
+                json!({"type": "ws", "url": url})
+            }
+            (Self::Sse, Some(url)) => {
+                json!({"type": "sse", "url": url.replace("/mcp", "/sse")})
+            }
+            (_, Some(url)) => json!({"type": "http", "url": url}),
+            (_, None) => {
+                let args = [&["--stdio"], era].concat();
+                json!({"type": "stdio", "command": program, "args": args})
+            }
+        }
+    }
+}
+
+impl Running {
+    /// The gateway in front of these entries, asked at this path.
+    pub fn gateway(
+        programs: &Programs,
+        entries: &Value,
+        with: &[String],
+        path: &str,
+        scratch: &Path,
+    ) -> Result<Self> {
+        let mut running = Self {
+            url: String::new(),
+            token: None,
+            root: None,
+            asks: Vec::new(),
+            _proxy: None,
+            _gateway: None,
+            _upstream: None,
+        };
+        running.set_gateway(programs, entries, with, None, path, scratch)?;
+        Ok(running)
+    }
+
+    fn set_gateway(
+        &mut self,
+        programs: &Programs,
+        entries: &Value,
+        with: &[String],
+        collector: Option<&str>,
+        path: &str,
+        scratch: &Path,
+    ) -> Result<()> {
+        let token = token(scratch)?;
+        let command = Command::new(&programs.gateway);
+        let mut command = gateway_command(command, entries, &token, scratch)?;
+        command.args(with);
+        if let Some(collector) = collector {
+            command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector);
+        }
+        let log = scratch.join("gateway.log");
+        let gateway = Server::start(&mut command, log, START_LIMIT).context("the gateway")?;
+        self.root = Some(gateway.id());
+        self.url = format!("{}{path}", gateway.url);
+        self.token = Some(token);
+        self._gateway = Some(gateway);
+        Ok(())
+    }
+
+    fn set_proxy(&mut self, proxy: Group, url: String) {
+        self.root = Some(proxy.id());
+        self.url = url;
+        self._proxy = Some(proxy);
+    }
+
+    /// The processes that are measured.
+    pub fn pids(&self) -> Result<Vec<u32>> {
+        match self.root {
+            Some(root) => proc::tree(root, "echo-server"),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Their proportional memory now, in KiB.
+    pub fn pss_kib(&self) -> Result<f64> {
+        Ok(proc::pss_kib(&self.pids()?) as f64)
     }
 }
 
@@ -169,31 +331,19 @@ pub fn upstream(program: &Path, scratch: &Path) -> Result<Server> {
 
 /// The same with these options.
 pub fn upstream_with(program: &Path, scratch: &Path, options: &[&str]) -> Result<Server> {
-    let mut command = Command::new(program);
-    command.args(["--http", "0"]).args(options);
-    Server::start(&mut command, scratch.join("upstream.log"), START_LIMIT)
+    upstream_by("--http", program, scratch, options)
 }
 
-/// The gateway with everything on that is on by default, the token included, and these
-/// options of `serve`.
-fn gateway(
-    programs: &Programs,
-    entry: &serde_json::Value,
-    token: &Path,
-    options: &[&str],
-    scratch: &Path,
-) -> Result<Server> {
-    let command = Command::new(&programs.gateway);
-    let entries = json!({ENTRY: entry});
-    let mut command = gateway_command(command, &entries, token, scratch)?;
-    command.args(options);
-    Server::start(&mut command, scratch.join("gateway.log"), START_LIMIT).context("the gateway")
+fn upstream_by(how: &str, program: &Path, scratch: &Path, options: &[&str]) -> Result<Server> {
+    let mut command = Command::new(program);
+    command.args([how, "0"]).args(options);
+    Server::start(&mut command, scratch.join("upstream.log"), START_LIMIT)
 }
 
 /// `command`, which is the gateway's program or runs it, with what it serves, by name.
 pub fn gateway_command(
     mut command: Command,
-    entries: &serde_json::Value,
+    entries: &Value,
     token: &Path,
     scratch: &Path,
 ) -> Result<Command> {
@@ -222,79 +372,6 @@ pub fn token(scratch: &Path) -> Result<PathBuf> {
         writeln!(file, "{text}")?;
     }
     Ok(path)
-}
-
-/// `nginx/1.2.3`, or none where it is not installed.
-pub fn nginx_version() -> Option<String> {
-    let output = Command::new("nginx").arg("-v").output().ok()?;
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    Some(text.trim().strip_prefix("nginx version: ")?.to_owned())
-}
-
-/// nginx with kept-alive connections on both sides, as many workers as there
-/// are processors, no access log, and no buffering of whole answers: what MCP
-/// needs so that events arrive when they are sent.
-fn nginx(upstream: &str, scratch: &Path) -> Result<(Group, String)> {
-    let dir = scratch.join("nginx");
-    std::fs::create_dir_all(&dir)?;
-    let address = upstream.trim_start_matches("http://");
-    let (address, path) = address.split_once('/').unwrap_or((address, ""));
-    let port = free_port()?;
-    let user = match rustix::process::geteuid().is_root() {
-        true => "user root;",
-        false => "",
-    };
-    let dir_text = dir.display();
-    let config = format!(
-        r#"{user}
-daemon off;
-worker_processes auto;
-pid "{dir_text}/pid";
-error_log stderr error;
-events {{ worker_connections 4096; }}
-http {{
-  access_log off;
-  client_body_temp_path "{dir_text}/body";
-  proxy_temp_path "{dir_text}/proxy";
-  fastcgi_temp_path "{dir_text}/fastcgi";
-  uwsgi_temp_path "{dir_text}/uwsgi";
-  scgi_temp_path "{dir_text}/scgi";
-  keepalive_requests 100000000;
-  upstream echo {{
-    server {address};
-    keepalive 512;
-    keepalive_requests 100000000;
-  }}
-  server {{
-    listen 127.0.0.1:{port};
-    location / {{
-      proxy_pass http://echo;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_set_header Host $http_host;
-      proxy_buffering off;
-      proxy_buffer_size 64k;
-      proxy_buffers 8 64k;
-    }}
-  }}
-}}
-"#
-    );
-    let file = dir.join("nginx.conf");
-    std::fs::write(&file, config)?;
-    let log = dir.join("stderr.log");
-    let mut command = Command::new("nginx");
-    command
-        .arg("-c")
-        .arg(&file)
-        .arg("-p")
-        .arg(&dir)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(File::create(&log)?);
-    let group = Group::spawn(&mut command)?;
-    listens("nginx", port, &log, START_LIMIT)?;
-    Ok((group, format!("http://127.0.0.1:{port}/{path}")))
 }
 
 /// A port that nothing has at this moment.
