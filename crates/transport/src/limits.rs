@@ -32,8 +32,18 @@ pub const ANSWER_BYTES: usize = 128 * 1024 * 1024;
 pub const CALLS: usize = 4096;
 /// Calls in flight that a principal may have even where everybody together has too many.
 pub const FREE_CALLS: usize = 64;
-/// Lines at least this large keep the buffer that they were read into.
-pub const HANDED_BYTES: usize = 256 * 1024;
+/// A line that is longer than this without an end gets a buffer of its own, which it keeps.
+pub const LONG_LINE: usize = 64 * 1024;
+/// A buffer for a long line with less room than this is made larger before more is read.
+pub const LEAST_READ: usize = 16 * 1024;
+/// Buffers at least this large are used again.
+pub const SPARE_FROM: usize = 256 * 1024;
+/// Buffers larger than this are not.
+pub const SPARE_LARGEST: usize = 2 * 1024 * 1024;
+/// Bytes of all buffers that wait to be used again. They count in no budget.
+pub const SPARE_BYTES: usize = 4 * 1024 * 1024;
+/// Buffers that nobody has used for this long go back to the system.
+pub const SPARE_LOOK: Duration = Duration::from_secs(2);
 /// Messages smaller than this are copied out of the buffer that an HTTP
 /// connection was read into, so that the buffer is free again at once.
 pub const COPIED_BYTES: usize = 4 * 1024;

@@ -4,7 +4,7 @@
 use crate::{
     error::{ErrorObject, code},
     id::Id,
-    json::{self, Checked, Edits, Span, SyntaxError, ValueKind},
+    json::{self, Checked, Edits, Span, SyntaxError, TextError, ValueKind},
     limits,
     method::Method,
     payload::Payload,
@@ -418,10 +418,10 @@ pub fn salvage_id(raw: &[u8]) -> Option<u64> {
 }
 
 fn check(raw: &[u8]) -> Result<Checked, ParseError> {
-    if let Err(fault) = std::str::from_utf8(raw) {
-        return Err(ParseError::NotUtf8(fault.valid_up_to()));
-    }
-    Ok(json::check_places(raw, Object::Envelope.keys())?)
+    json::check_places(raw, Object::Envelope.keys()).map_err(|fault| match fault {
+        TextError::NotUtf8(at) => ParseError::NotUtf8(at),
+        TextError::NotJson(fault) => ParseError::NotJson(fault),
+    })
 }
 
 /// The id of a message that is refused for another reason, so that its sender

@@ -8,10 +8,11 @@ use std::{fs, path::PathBuf};
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 3] = [
+const TARGETS: [Target; 4] = [
     ("message", support::message),
     ("header", support::header),
     ("names", support::names),
+    ("scan", support::scan_as_before),
 ];
 
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {

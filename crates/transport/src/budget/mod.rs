@@ -7,15 +7,17 @@
 mod gives_way;
 mod queued;
 mod share;
+mod spare;
 
 pub use gives_way::{GivesWay, Pass};
 pub(crate) use share::Charge;
 pub use share::{InFlight, Share};
 
-use crate::limits::{BUDGET_BYTES, COUNTED_BYTES};
+use crate::limits::{BUDGET_BYTES, COUNTED_BYTES, READ_CHUNK, SPARE_FROM};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use share::Own;
+use spare::Spare;
 use std::{
     collections::HashMap,
     sync::{
@@ -44,6 +46,8 @@ struct Shared {
     several: AtomicBool,
     /// The principals that hold anything, or could.
     owners: Mutex<HashMap<Arc<str>, Weak<Own>>>,
+    /// Buffers for the next large messages.
+    spare: Spare,
 }
 
 impl Budget {
@@ -57,6 +61,7 @@ impl Budget {
             calls: AtomicUsize::new(0),
             several: AtomicBool::new(false),
             owners: Mutex::default(),
+            spare: Spare::default(),
         }))
     }
 
@@ -76,6 +81,22 @@ impl Budget {
         let several = several || owners.len() > 1;
         self.0.several.store(several, Ordering::Relaxed);
         Share(own)
+    }
+
+    /// An empty buffer for a message of so many bytes. A large one may have been used before.
+    pub fn buffer(&self, bytes: usize) -> Vec<u8> {
+        if bytes < SPARE_FROM {
+            return Vec::with_capacity(bytes);
+        }
+        // In steps, so that those of messages that are about as long fit each other.
+        let bytes = bytes.next_multiple_of(READ_CHUNK);
+        let spare = self.0.spare.take(bytes);
+        spare.unwrap_or_else(|| Vec::with_capacity(bytes))
+    }
+
+    /// Takes back a buffer whose bytes nobody needs.
+    pub(crate) fn reuse(&self, buffer: Vec<u8>) {
+        self.0.keep_spare(buffer);
     }
 
     /// Turns a buffer into bytes that are counted for as long as any of them are referenced.
@@ -209,7 +230,9 @@ impl AsRef<[u8]> for Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.budget.release(self.buffer.capacity() as isize);
+        let buffer = std::mem::take(&mut self.buffer);
+        self.budget.release(buffer.capacity() as isize);
+        self.budget.keep_spare(buffer);
     }
 }
 

@@ -14,7 +14,12 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 pub struct Lines<R> {
     reader: R,
     buffer: BytesMut,
-    /// How much of `buffer` is known to hold no line end.
+    /// A line that has become long, in a buffer of its own, and what came with its end;
+    /// then there is nothing in `buffer`.
+    long: Option<Vec<u8>>,
+    /// How long the last of those was: the next has room for as much from the beginning.
+    last_long: usize,
+    /// How much of what came is known to hold no line end.
     searched: usize,
     cap: usize,
     counts: Counts,
@@ -58,6 +63,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self {
             reader,
             buffer: BytesMut::new(),
+            long: None,
+            last_long: 0,
             searched: 0,
             cap,
             counts,
@@ -76,16 +83,41 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
                 continue;
             }
-            if self.buffer.len() > self.cap {
+            let came = self.came().len();
+            if came > self.cap {
                 return Err(LineError::TooLong(self.cap));
             }
-            self.afford(self.buffer.len()).await?;
-            self.buffer.reserve(limits::READ_CHUNK.min(self.cap));
-            if self.reader.read_buf(&mut self.buffer).await? == 0 {
-                let rest = self.buffer.split();
-                self.searched = 0;
-                let rest = trim(&rest).to_vec();
+            self.afford(came).await?;
+            if self.read().await? == 0 {
+                let rest = trim(self.came()).to_vec();
+                (self.buffer, self.long, self.searched) = (BytesMut::new(), None, 0);
                 return Ok((!rest.is_empty()).then(|| self.counts.hold(rest)));
+            }
+        }
+    }
+
+    /// Reads what there is; nothing at the end of the stream.
+    async fn read(&mut self) -> io::Result<usize> {
+        if self.long.is_none() && self.buffer.len() > limits::LONG_LINE {
+            let expected = self.last_long.min(limits::ALLOCATED_BYTES);
+            let room = room_for(expected.max(self.buffer.len()));
+            let mut long = self.counts.buffer(room.max(limits::SPARE_FROM));
+            long.extend_from_slice(&self.buffer);
+            self.buffer = BytesMut::new();
+            self.long = Some(long);
+        }
+        match &mut self.long {
+            Some(long) => {
+                if long.capacity() - long.len() < limits::LEAST_READ {
+                    long.reserve(limits::READ_CHUNK);
+                }
+                // However much room there is, no line becomes much longer than it may.
+                let most = self.cap.saturating_sub(long.len()) + limits::READ_CHUNK.min(self.cap);
+                (&mut self.reader).take(most as u64).read_buf(long).await
+            }
+            None => {
+                self.buffer.reserve(limits::READ_CHUNK.min(self.cap));
+                self.reader.read_buf(&mut self.buffer).await
             }
         }
     }
@@ -100,17 +132,18 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     /// How long the first line is that has already been read, if there is one.
     fn find_line(&mut self) -> Option<usize> {
-        let found = memchr::memchr(b'\n', &self.buffer[self.searched..]);
+        let came = self.came();
+        let found = memchr::memchr(b'\n', &came[self.searched..]);
         // Found again at once, should somebody stop waiting in between.
-        self.searched = found.map_or(self.buffer.len(), |found| self.searched + found);
+        self.searched = found.map_or(came.len(), |found| self.searched + found);
         found.map(|_| self.searched)
     }
 
     /// The first line. Blank lines come out empty.
     fn take_line(&mut self, length: usize) -> Bytes {
         self.searched = 0;
-        if length >= limits::HANDED_BYTES {
-            self.hand_over(length)
+        if let Some(long) = self.long.take() {
+            self.hand_over(long, length)
         } else if length >= limits::COUNTED_BYTES {
             // A copy of its own, counted; the reading buffer keeps its size.
             let line = self.counts.hold(trim(&self.buffer[..length]).to_vec());
@@ -129,21 +162,46 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 }
 
 impl<R> Lines<R> {
-    /// A large line takes the buffer along, so that it is never there twice; what
-    /// follows it is short by comparison, and begins a new one.
-    fn hand_over(&mut self, length: usize) -> Bytes {
-        let rest = BytesMut::from(&self.buffer[length + 1..]);
-        let mut line = Vec::from(std::mem::replace(&mut self.buffer, rest));
+    /// What was read and not taken yet.
+    fn came(&self) -> &[u8] {
+        self.long.as_deref().unwrap_or(&self.buffer)
+    }
+
+    /// A long line takes its buffer along, so that it is never there twice; what follows it
+    /// is short by comparison, and begins a new one.
+    fn hand_over(&mut self, mut line: Vec<u8>, length: usize) -> Bytes {
+        self.buffer = BytesMut::from(&line[length + 1..]);
+        self.last_long = length.max(self.last_long / 2);
         line.truncate(length);
-        if trim(&line).len() < length {
-            line = trim(&line).to_vec();
+        let trimmed = trim(&line);
+        // Much room for little is not held for as long as somebody needs the line.
+        if trimmed.len() < length || length < line.capacity() / 2 {
+            let copy = trimmed.to_vec();
+            self.counts.reuse(line);
+            return self.counts.hold(copy);
         }
-        line.shrink_to_fit();
+        // What grew by doubling has room for what nobody will put there.
+        line.shrink_to(room_for(length));
         self.counts.hold(line)
     }
 }
 
 impl Counts {
+    /// An empty buffer for so many bytes.
+    fn buffer(&self, bytes: usize) -> Vec<u8> {
+        match self {
+            Self::All(budget) => budget.buffer(bytes),
+            Self::Own(_) => Vec::with_capacity(bytes),
+        }
+    }
+
+    /// Takes one back that is not needed.
+    fn reuse(&self, buffer: Vec<u8>) {
+        if let Self::All(budget) = self {
+            budget.reuse(buffer);
+        }
+    }
+
     /// A whole line, counted. The next one begins at nothing.
     fn hold(&mut self, line: Vec<u8>) -> Bytes {
         match self {
@@ -160,6 +218,11 @@ impl Counts {
     }
 }
 
+/// The room for a line of about this length, and for what comes with its end.
+fn room_for(length: usize) -> usize {
+    (length + limits::READ_CHUNK).next_multiple_of(limits::READ_CHUNK)
+}
+
 /// Without white space at either end, and without a byte order mark.
 fn trim(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf")
@@ -172,10 +235,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn large_lines_take_their_buffer_along_and_lose_nothing() {
-        let large = "x".repeat(limits::HANDED_BYTES);
+    async fn long_lines_take_their_buffer_along_and_lose_nothing() {
+        let large = "x".repeat(limits::SPARE_FROM);
         let text = format!("one\n{large}\n\u{feff} {large}y \r\ntwo\n\n{large}z\nthree");
-        for chunk in [1 << 20, 1000, 64 * 1024] {
+        for chunk in [1 << 21, 1000, 64 * 1024] {
             let (mut write, read) = tokio::io::duplex(chunk);
             let sent = text.clone();
             let writing = tokio::spawn(async move {
@@ -196,5 +259,32 @@ mod tests {
             assert!(lines.next().await.unwrap().is_none());
             writing.await.unwrap().unwrap();
         }
+    }
+    /// One long line, many of the same length: the second has the buffer of the first, and
+    /// what is held of each is hardly more than its length.
+    #[tokio::test]
+    async fn buffers_of_long_lines_are_used_again() {
+        let (mut write, read) = tokio::io::duplex(64 * 1024);
+        let long = "x".repeat((1 << 20) + 70);
+        let sent = format!("{long}\n{long}\n{}\n{long}\n", "y".repeat(80 * 1024));
+        let writing = tokio::spawn(async move {
+            tokio::io::AsyncWriteExt::write_all(&mut write, sent.as_bytes()).await
+        });
+        let budget = Budget::default();
+        let mut lines = Lines::new(read, 1 << 22, budget.clone());
+        // Nothing was known of the first.
+        drop(lines.next().await.unwrap().unwrap());
+        let second = lines.next().await.unwrap().unwrap();
+        assert!(second == long && budget.used() < long.len() + 3 * 64 * 1024);
+        drop(second);
+        // One that is much shorter is copied out of the room that was made for it.
+        let short = lines.next().await.unwrap().unwrap();
+        assert!(short.len() == 80 * 1024 && budget.used() < 96 * 1024);
+        let third = lines.next().await.unwrap().unwrap();
+        assert!(third == long);
+        drop((short, third));
+        assert_eq!(budget.used(), 0);
+        assert!(lines.next().await.unwrap().is_none());
+        writing.await.unwrap().unwrap();
     }
 }

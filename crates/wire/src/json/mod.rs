@@ -9,6 +9,7 @@ mod string;
 pub use edits::Edits;
 pub(crate) use object::{Checked, check_places, places};
 pub use object::{Duplicate, FieldError, Member, Members, elements, field, fields, members};
+pub(crate) use scan::TextError;
 pub use scan::{Scanner, SyntaxError, ValueKind, check};
 pub use string::{escape_into, loose_text, quote, text};
 

@@ -3,7 +3,10 @@
 //! The source must have passed [`check`](super::check) as part of its message;
 //! then these functions cannot fail for want of syntax.
 
-use super::{Scanner, Span, SyntaxError, ValueKind, scan::check_with};
+use super::{
+    Scanner, Span, ValueKind,
+    scan::{TextError, check_text_with},
+};
 use crate::reading::{MOST_KEYS, Places, Recognised, Unclear, recognise};
 
 /// One `"key": value` of an object.
@@ -136,13 +139,13 @@ pub(crate) fn places(source: &[u8], keys: &'static [&'static str]) -> Result<Pla
 pub(crate) type Checked = (Span, ValueKind, Result<Places, Unclear>);
 
 /// Checks that `source` is exactly one JSON value, as [`check`](super::check)
-/// does, and finds `keys` in it, as [`places`] does, in one pass.
+/// does, and UTF-8, and finds `keys` in it, as [`places`] does, in one pass.
 pub(crate) fn check_places(
     source: &[u8],
     keys: &'static [&'static str],
-) -> Result<Checked, SyntaxError> {
+) -> Result<Checked, TextError> {
     let mut found = Found::new(keys);
-    let (span, kind) = check_with(source, |key, value| found.look_at(key.of(source), value))?;
+    let (span, kind) = check_text_with(source, |key, value| found.look_at(key.of(source), value))?;
     Ok((span, kind, found.places()))
 }
 

@@ -55,21 +55,34 @@ pub struct SyntaxError {
 
 /// Checks that `source` is exactly one JSON value and returns its span without the white space around it.
 pub fn check(source: &[u8]) -> Result<(Span, ValueKind), SyntaxError> {
-    check_with(source, |_, _| {})
+    Scanner::new(source).whole(|_, _| {})
 }
 
-/// The same, and tells of each member where the value is an object: its key and its value.
-pub(super) fn check_with(
+/// Why a text is not acceptable JSON in UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextError {
+    /// Not UTF-8 from this byte on.
+    NotUtf8(usize),
+    /// UTF-8, but not JSON.
+    NotJson(SyntaxError),
+}
+
+/// The same as [`check`] for a text that must be UTF-8 as well; tells of each member where
+/// the value is an object: its key and its value. The scan sees every byte anyway, and most
+/// texts hold nothing beyond ASCII: those are not looked at twice.
+pub(super) fn check_text_with(
     source: &[u8],
     member: impl FnMut(Span, Span),
-) -> Result<(Span, ValueKind), SyntaxError> {
+) -> Result<(Span, ValueKind), TextError> {
     let mut scanner = Scanner::new(source);
-    scanner.white_space();
-    let start = scanner.position();
-    let kind = scanner.value_with(member)?;
-    let end = scanner.position();
-    scanner.end()?;
-    Ok((Span::new(start, end), kind))
+    let found = scanner.whole(member);
+    // A text that is neither is said not to be UTF-8, wherever the other fault is.
+    if (found.is_err() || scanner.beyond_ascii)
+        && let Err(fault) = simdutf8::compat::from_utf8(source)
+    {
+        return Err(TextError::NotUtf8(fault.valid_up_to()));
+    }
+    found.map_err(TextError::NotJson)
 }
 
 /// How many bytes of a long string are looked at together.
@@ -81,17 +94,39 @@ fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
+/// Whether this holds for any byte of a block.
+fn has(block: &[u8; BLOCK], holds: impl Fn(u8) -> bool) -> bool {
+    block.iter().fold(false, |found, &byte| found | holds(byte))
+}
+
 /// A cursor over JSON text.
 #[derive(Debug)]
 pub struct Scanner<'a> {
     source: &'a [u8],
     at: usize,
+    /// Whether a byte beyond ASCII was met. Outside strings such a byte is a fault, so that
+    /// a text without faults is ASCII where this is not set.
+    beyond_ascii: bool,
 }
 
 impl<'a> Scanner<'a> {
     /// Starts at the first byte of `source`.
     pub fn new(source: &'a [u8]) -> Self {
-        Self { source, at: 0 }
+        Self {
+            source,
+            at: 0,
+            beyond_ascii: false,
+        }
+    }
+
+    /// Exactly one value, and its span without the white space around it.
+    fn whole(&mut self, member: impl FnMut(Span, Span)) -> Result<(Span, ValueKind), SyntaxError> {
+        self.white_space();
+        let start = self.at;
+        let kind = self.value_with(member)?;
+        let end = self.at;
+        self.end()?;
+        Ok((Span::new(start, end), kind))
     }
 
     /// Where the cursor is.
@@ -279,6 +314,7 @@ impl<'a> Scanner<'a> {
                 | (slash.wrapping_sub(ONES) & !slash)
                 | (word.wrapping_sub(ONES * 0x20) & !word);
             let hit = hit & HIGH;
+            self.beyond_ascii |= word & HIGH != 0;
             if hit != 0 {
                 // The lowest is no false one: those come from borrows, and so lie above a true one.
                 self.at += hit.trailing_zeros() as usize / 8;
@@ -293,6 +329,7 @@ impl<'a> Scanner<'a> {
             if is_special(byte) {
                 return;
             }
+            self.beyond_ascii |= !byte.is_ascii();
             self.at += 1;
         }
     }
@@ -300,15 +337,30 @@ impl<'a> Scanner<'a> {
     /// Steps over blocks of bytes of which none needs attention. A block is looked at
     /// whole, without a way out half way: that is what compilers make vectors of.
     fn plain_blocks(&mut self) {
-        while let Some(block) = self.source.get(self.at..self.at + BLOCK) {
-            if block
-                .iter()
-                .fold(false, |found, &byte| found | is_special(byte))
-            {
+        // As long as all is ASCII, bytes beyond it and control characters are found by one
+        // comparison: both are small as numbers with a sign.
+        while let Some(block) = self.block().filter(|_| !self.beyond_ascii) {
+            if !has(block, |byte| {
+                (byte == b'"') | (byte == b'\\') | (byte.cast_signed() < 0x20)
+            }) {
+                self.at += BLOCK;
+                continue;
+            }
+            self.beyond_ascii = has(block, |byte| !byte.is_ascii());
+            if !self.beyond_ascii {
+                return;
+            }
+        }
+        while let Some(block) = self.block() {
+            if has(block, is_special) {
                 return;
             }
             self.at += BLOCK;
         }
+    }
+
+    fn block(&self) -> Option<&'a [u8; BLOCK]> {
+        self.source.get(self.at..)?.first_chunk()
     }
 
     fn escape(&mut self) -> Result<(), SyntaxError> {

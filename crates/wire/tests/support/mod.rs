@@ -3,6 +3,8 @@
 
 #![allow(missing_docs, dead_code, reason = "each test program uses its part")]
 
+mod before;
+
 use bytes::Bytes;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -41,6 +43,37 @@ pub(crate) fn message(data: &[u8]) {
             bad(&fault);
             assert!(Message::parse(raw).is_err());
         }
+    }
+}
+
+/// The scan against the one before it: the same verdict, the same faults in the same places,
+/// the same spans.
+pub(crate) fn scan_as_before(data: &[u8]) {
+    let (now, then) = (json::check(data), before::check(data));
+    let shown = || String::from_utf8_lossy(data);
+    match (&now, &then) {
+        (Ok(now), Ok((span, kind, _))) => assert_eq!(now, &(*span, *kind), "{}", shown()),
+        (now, then) => assert_eq!(now.err(), then.as_ref().err().copied(), "{}", shown()),
+    }
+    if let (Ok((span, _)), Ok((_, json::ValueKind::Object, members))) = (&now, &then) {
+        let found = json::members(span.of(data)).map(|member| {
+            (
+                member.key.shifted(span.start),
+                member.value.shifted(span.start),
+            )
+        });
+        assert_eq!(&found.collect::<Vec<_>>(), members, "{}", shown());
+    }
+    // As a message it has to be UTF-8, too, and that is said first.
+    let parsed = Received::parse(Bytes::copy_from_slice(data));
+    match (parsed, before::judge(data)) {
+        (Err(ParseError::NotUtf8(now)), then) => {
+            assert_eq!(Err(before::Fault::NotUtf8(now)), then, "{}", shown());
+        }
+        (Err(ParseError::NotJson(now)), then) => {
+            assert_eq!(Err(before::Fault::NotJson(now)), then, "{}", shown());
+        }
+        (_, then) => assert!(then.is_ok(), "{then:?}: {}", shown()),
     }
 }
 

@@ -104,7 +104,7 @@ impl Answer {
         if announced >= COUNTED_BYTES {
             reserved = reserve(budget, announced).await;
         }
-        let mut buffer = Vec::with_capacity(announced.min(limits::ALLOCATED_BYTES));
+        let mut buffer = budget.buffer(announced.min(limits::ALLOCATED_BYTES));
         // The body may be long in coming; once it has begun it must not stop.
         while !line.is_ended() {
             let more = match buffer.is_empty() {
