@@ -41,7 +41,7 @@ pub const SPARE_FROM: usize = 256 * 1024;
 /// Buffers larger than this are not.
 pub const SPARE_LARGEST: usize = 2 * 1024 * 1024;
 /// Bytes of all buffers that wait to be used again. They count in no budget.
-pub const SPARE_BYTES: usize = 4 * 1024 * 1024;
+pub const SPARE_BYTES: usize = 16 * 1024 * 1024;
 /// Buffers that nobody has used for this long go back to the system.
 pub const SPARE_LOOK: Duration = Duration::from_secs(2);
 /// Messages smaller than this are copied out of the buffer that an HTTP

@@ -109,7 +109,9 @@ mod tests {
         assert_eq!(again.as_ptr(), place);
         assert_eq!(budget.used(), limits::SPARE_FROM);
         // Many at once: no more are kept than may be.
-        let many: Vec<_> = std::iter::repeat_with(large).take(64).collect();
+        let many: Vec<_> = std::iter::repeat_with(large)
+            .take(2 * limits::SPARE_BYTES / limits::SPARE_FROM)
+            .collect();
         drop((again, many));
         let kept = budget.0.spare.bytes();
         assert!(kept > 0 && kept <= limits::SPARE_BYTES, "{kept}");
