@@ -18,6 +18,17 @@ pub fn cargo<const N: usize>(args: [&str; N]) -> Command {
     command
 }
 
+/// The same with the whole program, as it is shipped and tested, where what is built
+/// has it: by itself cargo leaves out what a first start does not need.
+pub fn whole<const N: usize>(args: [&str; N]) -> Command {
+    let mut command = cargo(args);
+    command.args(FULL);
+    command
+}
+
+/// What makes the program whole.
+pub const FULL: [&str; 2] = ["--features", "switchboard-cli/full"];
+
 /// Whether `cargo NAME` is installed.
 pub fn has(name: &str) -> bool {
     let mut command = cargo([name, "--version"]);

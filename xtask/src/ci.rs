@@ -2,7 +2,7 @@
 //! lints, builds with parts left out, what calls may cost, dependencies. The tests are `cargo xtask test`.
 
 use crate::bench::budgets;
-use crate::cargo::{cargo, has};
+use crate::cargo::{cargo, has, whole};
 use crate::deny;
 use crate::features;
 use crate::steps::{self, Step, status};
@@ -26,7 +26,7 @@ pub fn run(options: &Options) -> Result<()> {
         Step::new("fmt", || status(cargo(["fmt", "--all", "--check"]))),
         Step::new("tidy", || tidy::run(&tidy::Options::default())),
         Step::new("clippy", || {
-            let mut command = cargo(["clippy", "--workspace", "--all-targets"]);
+            let mut command = whole(["clippy", "--workspace", "--all-targets"]);
             status(command.args(["--", "-D", "warnings"]))
         }),
         Step::new("features", || features::run(&features::Options::default())),

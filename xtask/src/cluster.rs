@@ -4,7 +4,7 @@
 
 mod load;
 
-use crate::cargo::cargo;
+use crate::cargo::whole;
 use crate::process::{Group, Server};
 use crate::steps::status;
 use crate::{paths, setup};
@@ -55,7 +55,7 @@ struct Fleet {
 /// Starts it, and shows what happens.
 pub fn run(options: &Options) -> Result<()> {
     let tools = setup::run()?;
-    let mut build = cargo(["build", "--bins", "--package", "switchboard-cli"]);
+    let mut build = whole(["build", "--bins", "--package", "switchboard-cli"]);
     status(build.args(["--package", "switchboard-testkit"]))?;
     let folder = paths::scratch("cluster")?;
     let (nats, _nats) = nats(&tools.nats, &folder)?;

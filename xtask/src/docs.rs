@@ -1,12 +1,12 @@
 //! `cargo xtask docs`: writes `docs/reference`, and what appears when the
 //! commands of the guide are typed. The same tests compare them otherwise.
 
-use crate::cargo::cargo;
+use crate::cargo::whole;
 use anyhow::{Context, Result, ensure};
 
 /// Runs the tests that know the pages, and has them write.
 pub fn run() -> Result<()> {
-    let mut command = cargo(["nextest", "run", "-p", "switchboard-cli"]);
+    let mut command = whole(["nextest", "run", "-p", "switchboard-cli"]);
     command
         .args([
             "--test",

@@ -6,7 +6,7 @@
 use crate::cargo::cargo;
 use crate::table::Table;
 use anyhow::{Context, Result, bail, ensure};
-use std::{collections::BTreeSet, time::Instant};
+use std::{collections::BTreeSet, process::Command, time::Instant};
 
 /// Options of `cargo xtask features`.
 #[derive(clap::Args, Default)]
@@ -106,10 +106,18 @@ pub fn run(options: &Options) -> Result<()> {
         ]);
     }
     println!("{}", table.render());
-    if options.all
-        && let Err(fault) = says_what_it_lacks()
+    if !options.count
+        && let Err(fault) = clean(&mut cargo(FIRST_START))
     {
-        faults.push(format!("{fault:#}"));
+        faults.push(format!("the program of a first start: {fault:#}"));
+    }
+    if options.all {
+        let said = [says_what_it_lacks(), first_start_says_what_it_lacks()];
+        faults.extend(
+            said.into_iter()
+                .filter_map(Result::err)
+                .map(|fault| format!("{fault:#}")),
+        );
     }
     if !faults.is_empty() {
         bail!("{}", faults.join("\n"));
@@ -136,11 +144,31 @@ fn packages(features: &str) -> Result<usize> {
 /// Compiles a build, without a warning.
 fn check(features: &str) -> Result<()> {
     let mut command = cargo(["check", "-p", "switchboard", "--lib", "--locked"]);
-    command.args(["--no-default-features", "--features", features]);
+    clean(command.args(["--no-default-features", "--features", features]))
+}
+
+/// The program as `cargo run --release` has it, which is not what is tested.
+const FIRST_START: [&str; 5] = ["check", "-p", "switchboard-cli", "--bins", "--locked"];
+
+fn clean(command: &mut Command) -> Result<()> {
     let output = command.output().context("starting cargo check")?;
     let text = String::from_utf8_lossy(&output.stderr);
     let clean = output.status.success() && !text.lines().any(|line| line.starts_with("warning"));
     ensure!(clean, "does not compile without a warning:\n{text}");
+    Ok(())
+}
+
+/// What the program of a first start says of several gateways.
+fn first_start_says_what_it_lacks() -> Result<()> {
+    let mut command = cargo(["run", "--quiet", "-p", "switchboard-cli", "--locked"]);
+    let output = command.args(["--", "cluster", "status"]).output();
+    let output = output.context("starting cargo run")?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let said = output.status.code() == Some(2) && text.contains("--features full");
+    ensure!(
+        said,
+        "it does not say how to have several gateways:\n{text}"
+    );
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //! tests, run as often as asked. Rounds are numbered by their seed; what was seen
 //! is added up in `docs/design/soak.md`, and the next run goes on behind it.
 
-use crate::cargo::cargo;
+use crate::cargo::{cargo, whole};
 use crate::setup::{self, Tools};
 use crate::steps::status;
 use crate::{paths, test};
@@ -164,7 +164,7 @@ fn spin(over: &AtomicBool) {
 
 fn orphans(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
     let only = "binary(=orphans) & test(=orphans_of_any_two_at_once)";
-    let mut command = cargo(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
+    let mut command = whole(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
     command
         .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
         .envs(test::seeded(seed))
@@ -175,7 +175,7 @@ fn orphans(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
 fn audit(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
     let only =
         "test(=gateway::audit::a_killed_gateway_loses_no_record_of_a_call_that_was_answered)";
-    let mut command = cargo(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
+    let mut command = whole(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
     command
         .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
         .envs(test::seeded(seed))
@@ -185,7 +185,7 @@ fn audit(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
 
 fn history(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
     let only = "test(=lives::history::no_promise_is_broken_whatever_is_done_to_a_gateway)";
-    let mut command = cargo(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
+    let mut command = whole(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
     command
         .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
         .envs(test::seeded(seed))
@@ -197,7 +197,7 @@ fn properties(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
     // Whoever is tried with random values is in one of these.
     let only = "package(=switchboard-wire) + binary(=decoders) \
         + test(/^(alike|bridge|matrix|subscriptions|http::sse|tool::acceptable|permission)::/)";
-    let mut command = cargo(["nextest", "run", "--workspace", "-E", only]);
+    let mut command = whole(["nextest", "run", "--workspace", "-E", only]);
     status(command.envs(test::seeded(seed)).envs(tools.variables()))
 }
 
@@ -221,7 +221,7 @@ fn full(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
     // Whoever asks `world::tries` how often.
     let only = "test(=gateway::no_crossing::nothing_crosses_between_200_clients_with_equal_ids) \
         + test(=builtin::faces::a_link_that_is_swapped_leads_nowhere)";
-    let mut command = cargo(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
+    let mut command = whole(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
     command
         .env("SWITCHBOARD_TEST_FULL", "1")
         .envs(test::seeded(seed))

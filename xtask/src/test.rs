@@ -1,6 +1,6 @@
 //! `cargo xtask test`: what a newcomer runs to see that everything works.
 
-use crate::cargo::cargo;
+use crate::cargo::whole;
 use crate::steps::{self, Step, status};
 use crate::{conformance, faults, setup};
 use anyhow::{Context, Result, anyhow};
@@ -40,7 +40,7 @@ pub fn run(options: &Options) -> Result<()> {
         // Everything that the tests run, compiled the way they compile it:
         // 'cargo build' would choose other features and build it all twice.
         Step::new("build", || {
-            status(cargo(["nextest", "run", "--workspace", "--no-run"]))
+            status(whole(["nextest", "run", "--workspace", "--no-run"]))
         }),
         Step::new("setup", || {
             let waited = installing.take().context("setup ran already")?.join();
@@ -51,7 +51,7 @@ pub fn run(options: &Options) -> Result<()> {
             status(everything(seed).envs(tools()?.variables()))
         }),
         Step::new("doctests", || {
-            let mut command = cargo(["test", "--doc", "--workspace"]);
+            let mut command = whole(["test", "--doc", "--workspace"]);
             status(command.envs(tools()?.variables()))
         }),
     ];
@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// more at once than cores.
 pub fn everything(seed: u64) -> Command {
     let cores = thread::available_parallelism().map_or(2, NonZero::get);
-    let mut command = cargo(["nextest", "run", "--workspace", "--test-threads"]);
+    let mut command = whole(["nextest", "run", "--workspace", "--test-threads"]);
     command.arg((4 * cores).to_string()).envs(seeded(seed));
     command
 }

@@ -217,11 +217,6 @@ impl Command {
         matches!(self, Self::Serve(_) | Self::Up(_) | Self::Restart(_))
     }
 
-    // Where one of the arms may be left out, it is not looked at.
-    #[cfg_attr(
-        not(feature = "cluster"),
-        expect(clippy::match_same_arms, reason = "a line for each command")
-    )]
     fn take_global(&mut self) -> Global {
         std::mem::take(match self {
             Self::Serve(with) => &mut with.global,
@@ -386,6 +381,13 @@ pub fn parse() -> Cli {
     if parsed.as_ref().is_err_and(lacks_command) && commands::ui::is_possible() {
         args.push("ui".into());
         parsed = Cli::command().color(color).try_get_matches_from(&args);
+    }
+    #[cfg(not(feature = "cluster"))]
+    if parsed.is_err()
+        && let Some(failure) = commands::cluster::lacking(&args)
+    {
+        failure.show(has("--json"));
+        crate::life::end(failure.code)
     }
     match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(mut cli) => {

@@ -82,4 +82,5 @@ pub const NAMED: usize = 20;
 /// How often `up` looks whether it has come to the front, where it was in the background.
 pub const FRONT_LOOK: Duration = Duration::from_secs(1);
 /// Connections of replicas to its servers that a worker takes, unless it is told otherwise.
+#[cfg(feature = "cluster")]
 pub const WORKER_ROOM: u32 = 1024;

@@ -6,7 +6,7 @@
 
 use super::instructions::{Parts, stdio};
 use super::subjects::upstream;
-use crate::cargo::cargo;
+use crate::cargo::whole;
 use crate::steps::status;
 use crate::{paths, setup};
 use anyhow::{Context, Result, bail, ensure};
@@ -76,7 +76,7 @@ pub fn hold(install: bool) -> Result<()> {
         setup::apt_install(&paths::scratch("budgets-setup")?, "valgrind")?;
     }
     ensure!(can_count(), "{NO_VALGRIND}");
-    status(cargo(["test", "--workspace", "--no-run"]))?;
+    status(whole(["test", "--workspace", "--no-run"]))?;
     run(None, false)
 }
 

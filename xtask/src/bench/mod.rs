@@ -28,7 +28,7 @@ pub mod subjects;
 mod wide;
 mod window;
 
-use crate::cargo::cargo;
+use crate::cargo::whole;
 use crate::{paths, setup};
 use anyhow::{Context, Result, bail, ensure};
 use growth::{Amount, Growth, Set};
@@ -268,7 +268,7 @@ fn built<'a>(already: Option<&'a str>, packages: &[&str]) -> Result<&'a str> {
     if let Some(profile) = already {
         return Ok(profile);
     }
-    let mut build = cargo(["build", "--profile", PROFILE, "--bins"]);
+    let mut build = whole(["build", "--profile", PROFILE, "--bins"]);
     for package in packages {
         build.args(["--package", package]);
     }
@@ -296,7 +296,7 @@ fn programs(options: &Options) -> Result<Programs> {
 
 fn build() -> Result<()> {
     eprintln!("bench: building with profile {PROFILE}");
-    let mut command = cargo(["build", "--profile", PROFILE]);
+    let mut command = whole(["build", "--profile", PROFILE]);
     command
         .args(["--package", "switchboard-cli", "--bin", "switchboard"])
         .args(["--package", "switchboard-testkit"])

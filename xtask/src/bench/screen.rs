@@ -9,7 +9,11 @@
 //! in a release.
 
 use super::{PROFILE, proc, report};
-use crate::{cargo::cargo, paths, table::Table};
+use crate::{
+    cargo::{FULL, cargo},
+    paths,
+    table::Table,
+};
 use anyhow::{Context, Result, bail, ensure};
 use rustix::{
     fs::{Mode, OFlags, open},
@@ -95,8 +99,8 @@ fn growth() -> Result<u64> {
         ensure!(status.success(), "the program does not build");
         Ok(fs::metadata(paths::program(PROFILE, "switchboard")?)?.len())
     };
-    let without = size(&["--no-default-features", "--features", "cluster"])?;
-    let with = size(&[])?;
+    let without = size(&["--no-default-features", "--features", "cluster,otlp"])?;
+    let with = size(&FULL)?;
     let mut build = cargo(["build", "--profile", PROFILE]);
     build.args(["--package", "switchboard-testkit", "--bin", "echo-server"]);
     let status = build.status().context("cargo build")?;

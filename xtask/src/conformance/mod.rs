@@ -11,7 +11,7 @@ mod report;
 mod score;
 mod suite;
 
-use crate::cargo::cargo;
+use crate::cargo::{FULL, cargo};
 use crate::{paths, setup};
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
@@ -182,7 +182,9 @@ fn build(what: What) -> Result<()> {
         command.args(["--bin", "conformance-client"]);
     }
     if matches!(what, What::Gateway | What::Across | What::All) {
-        command.args(["--package", "switchboard-cli", "--bin", "switchboard"]);
+        command
+            .args(["--package", "switchboard-cli", "--bin", "switchboard"])
+            .args(FULL);
     }
     ensure!(
         command.status().context("cargo build")?.success(),

@@ -22,7 +22,7 @@ mod rpc;
 mod scene;
 mod servers;
 
-use crate::cargo::cargo;
+use crate::cargo::whole;
 use crate::steps::status;
 use anyhow::{Context, Result, bail, ensure};
 use clients::{CLIENTS, Client, Way};
@@ -109,7 +109,7 @@ pub fn run(options: &Options) -> Result<()> {
     if options.install {
         return Ok(());
     }
-    status(cargo(["build", "--quiet", "-p", "switchboard-cli"]))?;
+    status(whole(["build", "--quiet", "-p", "switchboard-cli"]))?;
     let scene = Scene::set("debug")?;
     let mut rows = Vec::new();
     if !servers.is_empty() {

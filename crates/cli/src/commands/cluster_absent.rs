@@ -3,7 +3,7 @@
 use crate::{context::Context, failure::Failure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 use switchboard::Joined;
 
 /// Nothing can be said about it.
@@ -30,4 +30,16 @@ impl Membership {
     pub async fn join(&self, _context: &Context) -> Result<Option<Joined>, Failure> {
         Ok(None)
     }
+}
+
+/// What is said where somebody asks for it all the same.
+pub fn lacking(words: &[OsString]) -> Option<Failure> {
+    let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
+    let asked =
+        words.find(|word| ["cluster", "worker"].contains(word) || word.starts_with("--cluster"))?;
+    let text = format!("{asked}: this program was built without what makes several gateways one");
+    Some(
+        Failure::usage(text)
+            .hint("build it whole: cargo install --path crates/cli --profile dist --features full"),
+    )
 }

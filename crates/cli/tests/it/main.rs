@@ -12,12 +12,15 @@
     reason = "tests: a failure is a panic, and what they saw is printed"
 )]
 
+// What is tested is the whole program: `cargo xtask test` builds it so.
+#[cfg(not(all(feature = "cluster", feature = "otlp", feature = "screen")))]
+compile_error!("these tests need the whole program: --features switchboard-cli/full");
+
 mod support;
 
 mod api;
 mod builtin;
 mod cassettes;
-#[cfg(feature = "cluster")]
 mod cluster;
 mod config;
 mod faults;

@@ -13,6 +13,8 @@ mod metrics;
 mod tap;
 #[cfg(feature = "otlp")]
 mod traces;
+#[cfg(not(feature = "otlp"))]
+mod untraced;
 mod uses;
 
 pub use audit::folder as audit_folder;
@@ -142,10 +144,7 @@ impl Watching {
         let recorder = recorder(watch, governed)?;
         let wanted = watch.metrics.or_else(|| metrics::configured(settings));
         #[cfg(not(feature = "otlp"))]
-        if settings.traces.as_ref().is_some_and(|traces| !traces.off) {
-            let error = "this build has none of them (feature otlp)".to_owned();
-            return Err(WatchError::Traces { error });
-        }
+        untraced::begin(settings, governed)?;
         let counts = listens && wanted != Some(MetricsWanted::Off);
         #[cfg(feature = "otlp")]
         let traces = traces::begin(settings, governed)?;
