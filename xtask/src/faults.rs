@@ -33,7 +33,7 @@ pub fn run(options: &Options) -> Result<()> {
     check(&rows)?;
     PAGE.report(&rows)?;
     if options.soak {
-        let status = cargo([
+        let status = whole([
             "nextest",
             "run",
             "-p",
