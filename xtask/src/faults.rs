@@ -2,7 +2,7 @@
 //! row. A row without a test that exists is a failure.
 
 use crate::{
-    cargo::cargo,
+    cargo::whole,
     shown::{Page, Row},
 };
 use anyhow::{Result, ensure};
