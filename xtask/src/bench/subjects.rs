@@ -136,8 +136,13 @@ impl Subject {
     /// How its upstream is started, where it is none of the gateway's own processes.
     fn listens(self) -> Option<&'static str> {
         match self {
-            Self::Direct | Self::Http | Self::Tls | Self::H2 => Some("--http"),
-            Self::Nginx | Self::NginxTls | Self::NginxH2 => Some("--http"),
+            Self::Direct
+            | Self::Http
+            | Self::Tls
+            | Self::H2
+            | Self::Nginx
+            | Self::NginxTls
+            | Self::NginxH2 => Some("--http"),
             Self::Ws => Some("--ws"),
             Self::Sse => Some("--sse"),
             _ => None,
