@@ -534,10 +534,12 @@ export interface Enter {
   code?: string;
 }
 
-/** The answer to [`Enter`]. */
+/** The answer to [`Enter`], [`Finish`] and [`Renew`]. */
 export interface Entered {
   token: string;
   me: Me;
+  until: number | null;
+  renewal: string | null;
 }
 
 /** The answer to `POST codes`: a fresh single-use code, for a browser or a screen. */
@@ -826,6 +828,10 @@ export type Answer<Verb extends string, Path extends string> = Path extends unkn
   [Verb, Path] extends ['POST', `tools/rules`] ? Written :
   [Verb, Path] extends ['POST', `settings/read`] ? Understood :
   [Verb, Path] extends ['POST', `settings/change`] ? Written :
+  [Verb, Path] extends ['GET', `session/ways`] ? null :
+  [Verb, Path] extends ['POST', `session/begin`] ? null :
+  [Verb, Path] extends ['POST', `session/finish`] ? Entered :
+  [Verb, Path] extends ['POST', `session/renew`] ? Entered :
   [Verb, Path] extends ['GET', `calls/${string}`] ? CallDetail :
   [Verb, Path] extends ['DELETE', `calls/${string}`] ? Call :
   [Verb, Path] extends ['DELETE', `breakpoints/${string}`] ? Breakpoints :
