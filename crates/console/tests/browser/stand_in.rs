@@ -220,6 +220,7 @@ fn enter(state: &mut State, body: &str) -> Reply {
     ok(&Entered {
         token: TOKEN.into(),
         me: me(),
+        ..Entered::default()
     })
 }
 
