@@ -534,10 +534,42 @@ export interface Enter {
   code?: string;
 }
 
-/** The answer to [`Enter`]. */
+/** The answer to [`Enter`], [`Finish`] and [`Renew`]. */
 export interface Entered {
   token: string;
   me: Me;
+  until: number | null;
+  renewal: string | null;
+}
+
+/** The answer to `GET session/ways`: how people come in, for whoever has not yet. */
+export interface Ways {
+  provider: string | null;
+}
+
+/** `POST session/begin`: a sign-in at the identity provider. */
+export interface Begin {
+  back?: string;
+}
+
+/** The answer to [`Begin`]. */
+export interface Begun {
+  open: string;
+  state: string;
+}
+
+/** `POST session/finish`: what the identity provider sent the browser back with. */
+export interface Finish {
+  back?: string;
+  state?: string;
+  code?: string;
+  iss?: string | null;
+}
+
+/** `POST session/renew`: a newer token of the identity provider's. */
+export interface Renew {
+  renewal?: string;
+  end?: boolean;
 }
 
 /** The answer to `POST codes`: a fresh single-use code, for a browser or a screen. */
@@ -826,6 +858,10 @@ export type Answer<Verb extends string, Path extends string> = Path extends unkn
   [Verb, Path] extends ['POST', `tools/rules`] ? Written :
   [Verb, Path] extends ['POST', `settings/read`] ? Understood :
   [Verb, Path] extends ['POST', `settings/change`] ? Written :
+  [Verb, Path] extends ['GET', `session/ways`] ? Ways :
+  [Verb, Path] extends ['POST', `session/begin`] ? Begun :
+  [Verb, Path] extends ['POST', `session/finish`] ? Entered :
+  [Verb, Path] extends ['POST', `session/renew`] ? Entered :
   [Verb, Path] extends ['GET', `calls/${string}`] ? CallDetail :
   [Verb, Path] extends ['DELETE', `calls/${string}`] ? Call :
   [Verb, Path] extends ['DELETE', `breakpoints/${string}`] ? Breakpoints :

@@ -452,6 +452,33 @@ pub const ROUTES: &[Route] = &[
         "sessions::Entered",
         "Opens a session with a single-use code; wants no token.",
     ),
+    get(
+        "session/ways",
+        Role::Own,
+        "sessions::Ways",
+        "Says how people come in; wants no token.",
+    ),
+    post(
+        "session/begin",
+        Role::Own,
+        "sessions::Begin",
+        "sessions::Begun",
+        "Begins a sign-in at the identity provider; wants no token.",
+    ),
+    post(
+        "session/finish",
+        Role::Own,
+        "sessions::Finish",
+        "sessions::Entered",
+        "Ends a sign-in: exchanges the identity provider's code for its token; wants no token.",
+    ),
+    post(
+        "session/renew",
+        Role::Own,
+        "sessions::Renew",
+        "sessions::Entered",
+        "Has the identity provider give a newer token; wants no token.",
+    ),
     delete(
         "session",
         Role::Own,

@@ -38,6 +38,11 @@ impl Role {
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.word() == word)
     }
+
+    /// The most that any of these words gives.
+    pub fn most<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+        words.filter_map(Self::named).max().unwrap_or_default()
+    }
 }
 
 /// `POST session`: the code from the address that `up` printed.
@@ -48,15 +53,70 @@ pub struct Enter {
     pub code: String,
 }
 
-/// The answer to [`Enter`].
+/// The answer to `GET session/ways`: how people come in, for whoever has not yet.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ways {
+    /// The host of the identity provider at which people sign in, where there is one.
+    pub provider: Option<String>,
+}
+
+/// `POST session/begin`: a sign-in at the identity provider.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Begin {
+    /// The page that it comes back to: `https://host:port/`, as it is registered there.
+    pub back: String,
+}
+
+/// The answer to [`Begin`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Begun {
+    /// The identity provider's page, to go to.
+    pub open: String,
+    /// What it sends back as `state`. Whoever began keeps it, and goes on with nothing else.
+    pub state: String,
+}
+
+/// `POST session/finish`: what the identity provider sent the browser back with.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Finish {
+    /// The page that it came back to, as it was begun.
+    pub back: String,
+    /// What it was begun with.
+    pub state: String,
+    /// The code that is exchanged for a token.
+    pub code: String,
+    /// Who sent it, where that was said (`iss`).
+    pub iss: Option<String>,
+}
+
+/// `POST session/renew`: a newer token of the identity provider's.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Renew {
+    /// What came with the last one. It is good once.
+    pub renewal: String,
+    /// Whether no newer one is wanted: somebody signs out.
+    pub end: bool,
+}
+
+/// The answer to [`Enter`], [`Finish`] and [`Renew`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Entered {
-    /// What to send as `Authorization: Bearer …` from now on. Ends with the gateway, with
-    /// `DELETE session`, or when it was not used for a day.
+    /// What to send as `Authorization: Bearer …` from now on. Of a code: ends with the
+    /// gateway, with `DELETE session`, or when it was not used for a day. Of an identity
+    /// provider: its own token, which ends when it says.
     pub token: String,
     /// Who that is.
     pub me: Me,
+    /// When it ends, in milliseconds since 1970, where that is known.
+    pub until: Option<u64>,
+    /// What `POST session/renew` has a newer one for, where the identity provider gives one.
+    pub renewal: Option<String>,
 }
 
 /// The answer to `POST codes`: a fresh single-use code, for a browser or a screen.

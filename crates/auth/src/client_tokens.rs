@@ -109,6 +109,11 @@ pub struct Admitted {
 }
 
 impl Admitted {
+    /// What they are called here.
+    pub fn principal(&self) -> String {
+        format!("oidc:{}", self.subject)
+    }
+
     /// Until when it is let in: to the end of its token, or as far beyond as clocks
     /// may differ where it came after that.
     pub fn good_until(&self) -> SystemTime {
@@ -154,16 +159,16 @@ impl Rejected {
 
 /// The door.
 pub struct Door {
-    settings: DoorSettings,
-    guard: Guard,
-    limits: NetLimits,
+    pub(crate) settings: DoorSettings,
+    pub(crate) guard: Guard,
+    pub(crate) limits: NetLimits,
     keys: Mutex<Option<Arc<Keys>>>,
     fetching: tokio::sync::Mutex<Option<Instant>>,
 }
 
 /// Why an issuer's keys cannot be had.
 #[derive(Debug, thiserror::Error)]
-enum KeysError {
+pub(crate) enum KeysError {
     #[error(transparent)]
     Net(#[from] NetError),
     #[error("HTTP {0}")]
@@ -333,7 +338,8 @@ impl Door {
         }
     }
 
-    async fn fetch(&self) -> Result<Keys, KeysError> {
+    /// What the issuer publishes of itself.
+    pub(crate) async fn published(&self) -> Result<Value, KeysError> {
         let base = &self.settings.issuer;
         let path = base.path().trim_end_matches('/');
         let mut document = None;
@@ -350,9 +356,15 @@ impl Door {
         }
         let document = document.ok_or(KeysError::NoMetadata)?;
         let issuer = document["issuer"].as_str().unwrap_or_default();
-        if !same_issuer(issuer, base.as_str()) {
-            return Err(KeysError::OtherIssuer);
+        match same_issuer(issuer, base.as_str()) {
+            true => Ok(document),
+            false => Err(KeysError::OtherIssuer),
         }
+    }
+
+    async fn fetch(&self) -> Result<Keys, KeysError> {
+        let document = self.published().await?;
+        let issuer = document["issuer"].as_str().unwrap_or_default();
         let keys = document["jwks_uri"].as_str().ok_or(KeysError::NoKeys)?;
         let keys = Url::parse(keys).map_err(|_| KeysError::NoKeys)?;
         let set = self.document(keys).await?.ok_or(KeysError::NoKeys)?;

@@ -4,7 +4,7 @@
 //! [`Authority`] is one server's way in: it implements the transport's
 //! [`Authorize`](switchboard_transport::http::Authorize), signs in and out, and
 //! keeps the sign-in in a [`Vault`]. [`HeadersHelper`] is the other way in. [`Door`]
-//! checks the tokens of our own clients.
+//! checks the tokens of our own clients, and [`People`] has people sign in for them.
 //!
 //! rmcp is the OAuth engine; everything it sends goes through our hook (`hook`),
 //! which judges addresses and disarms the engine's traps. What the engine forgets
@@ -37,6 +37,7 @@ pub mod limits;
 mod needs_auth;
 mod net;
 mod page_visit;
+mod people;
 mod post;
 mod record;
 mod renew;
@@ -58,6 +59,7 @@ pub use journal::{Ended, Journal, Step};
 pub use keychain::{KeyKeeper, Keychain, KeychainError, kept_token};
 pub use needs_auth::{NeedsAuth, REMEMBERED};
 pub use net::NetLimits;
+pub use people::{Back, Begun, People, PeopleError, PeopleSettings, SignedPerson};
 pub use post::{NotPosted, post};
 pub use record::{Client, ClientKind, Record, Tokens, Trouble};
 pub use secret::Secret;

@@ -68,6 +68,8 @@ pub const NET_CONNECT: Duration = Duration::from_secs(10);
 pub const NET_TOTAL: Duration = Duration::from_secs(30);
 /// How long a person may take to sign in.
 pub const PERSON: Duration = Duration::from_secs(300);
+/// How long one may stay at the issuer's page until a page of ours has them back.
+pub const PERSON_AT_PAGE: Duration = Duration::from_secs(600);
 /// How soon a lock that others hold is tried again.
 pub const LOCK_PAUSE: Duration = Duration::from_millis(2);
 /// No such pause is longer.

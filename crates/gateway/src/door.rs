@@ -176,7 +176,7 @@ impl Door {
                 let shown = shown.and_then(|value| value.to_str().ok());
                 match oidc.admit(shown).await {
                     Ok(admitted) => {
-                        let principal = format!("oidc:{}", admitted.subject).into();
+                        let principal = admitted.principal().into();
                         return Ok(Signed {
                             principal,
                             expires: admitted.good_until(),

@@ -47,6 +47,7 @@ impl GatewayControl {
         reload: Reload,
         watching: Arc<Watching>,
         may: api::May,
+        people: Option<Arc<switchboard_auth::People>>,
     ) -> Self {
         let host = governed.host();
         let members = governed.follower().members();
@@ -61,6 +62,7 @@ impl GatewayControl {
             members: members.clone(),
             reload,
             may,
+            people,
         });
         Self {
             visitors,

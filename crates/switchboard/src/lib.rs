@@ -89,7 +89,7 @@ pub use dirs::{Dirs, NoHome, memory_folder};
 pub use handover::TakenOver;
 pub use in_use::InUse;
 #[cfg(feature = "gateway")]
-pub use listen::{Doors, Issuer, Joined, Listen, ListenError, Open, serve};
+pub use listen::{Doors, Issuer, Joined, Listen, ListenError, Open, PeopleClient, serve};
 pub use permissions::{Purpose, Unfollowable, pin_key};
 pub use pipeline::{
     Approvals, Approved, Arrangement, Config, Follower, Governed, Look, Options, ReloadError, Tell,

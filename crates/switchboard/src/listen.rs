@@ -9,7 +9,7 @@ use crate::{
     watching::WatchError,
 };
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
-use switchboard_auth::{self as auth, DoorSettings, RoleClaim};
+use switchboard_auth::{self as auth, DoorSettings, PeopleSettings, RoleClaim, Secret};
 use switchboard_gateway::{
     Cluster, Door, Keeping,
     faces::http::{self, Routes},
@@ -58,6 +58,19 @@ pub struct Issuer {
     pub audience: String,
     /// What says what somebody may do over the API.
     pub roles: Option<RoleClaim>,
+    /// Our client there, by which people sign in from the page.
+    pub people: Option<PeopleClient>,
+}
+
+/// Our client at an identity provider, by which people sign in.
+#[derive(Clone, Debug, Default)]
+pub struct PeopleClient {
+    /// What it is called there.
+    pub id: String,
+    /// A file with its secret, where it has one.
+    pub secret: Option<PathBuf>,
+    /// What the provider's page is asked with besides.
+    pub params: Vec<(String, String)>,
 }
 
 /// Why nobody is listening.
@@ -122,6 +135,8 @@ pub struct Doors {
     remote: bool,
     /// Host names under which we are reached besides.
     hosts: Vec<String>,
+    /// The way in for people who sign in at an identity provider.
+    pub(crate) people: Option<Arc<auth::People>>,
     /// What another gateway hands over.
     pub(crate) taken_over: Option<TakenOver>,
     /// The others, if it is one of several.
@@ -204,7 +219,9 @@ impl Listen {
             Some(file) => Some(options.directory.join(&file.path)),
             None => Some(tokens::client_file(&options.dirs()?)),
         };
+        let oidc = places.first().and_then(|place| place.door.oidc.clone());
         Ok(Doors {
+            people: self.people(options, oidc)?,
             places,
             principal,
             token,
@@ -222,7 +239,9 @@ impl Listen {
         let tls = self.tls.iter();
         let tls = tls.flat_map(|tls| [Some(&tls.key), Some(&tls.cert), tls.client_ca.as_ref()]);
         let files = self.token_files.iter().map(|file| &file.path);
-        let files = files.chain(tls.flatten());
+        let people = self.issuer.as_ref().and_then(|it| it.people.as_ref());
+        let people = people.and_then(|people| people.secret.as_ref());
+        let files = files.chain(tls.flatten()).chain(people);
         files.map(|file| options.directory.join(file)).collect()
     }
 
@@ -279,12 +298,35 @@ impl Listen {
         Ok(Some(Arc::new(tls)))
     }
 
+    /// The way in for people, where we have a client at the identity provider.
+    fn people(
+        &self,
+        options: &Options,
+        oidc: Option<Arc<auth::Door>>,
+    ) -> Result<Option<Arc<auth::People>>, ListenError> {
+        let client = self.issuer.as_ref().and_then(|it| it.people.as_ref());
+        let Some((client, door)) = client.zip(oidc) else {
+            return Ok(None);
+        };
+        let secret = client.secret.as_ref();
+        let secret = secret.map(|file| tokens::from_file(&options.directory.join(file)));
+        let settings = PeopleSettings {
+            client_id: client.id.clone(),
+            client_secret: secret.transpose()?.map(|found| Secret::new(found.secret)),
+            params: client.params.clone(),
+        };
+        let people = auth::People::new(door, settings);
+        let people = people.map_err(|fault| ListenError::Issuer(fault.to_string()))?;
+        Ok(Some(Arc::new(people)))
+    }
+
     /// The identity provider whose tokens are accepted, if there is one.
     fn oidc(&self, address: SocketAddr) -> Result<Option<Arc<auth::Door>>, ListenError> {
         let Some(Issuer {
             url,
             audience,
             roles,
+            ..
         }) = &self.issuer
         else {
             return Ok(None);

@@ -239,9 +239,22 @@ impl Browser {
         used["usedSize"].as_f64().unwrap_or_default() as u64
     }
 
+    /// What the page takes for the window's size: windows themselves have a least width, and
+    /// telephones are narrower.
+    pub async fn view(&self, width: u32, height: u32) {
+        let size =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.devtools_with("Emulation.setDeviceMetricsOverride", size)
+            .await;
+    }
+
     /// A command of the browser's own protocol.
     async fn devtools(&self, command: &str) -> Value {
-        let body = json!({ "cmd": command, "params": {} });
+        self.devtools_with(command, json!({})).await
+    }
+
+    async fn devtools_with(&self, command: &str, params: Value) -> Value {
+        let body = json!({ "cmd": command, "params": params });
         self.ask(Method::POST, "goog/cdp/execute", Some(&body))
             .await
     }

@@ -13,7 +13,7 @@ use std::{
     path::PathBuf,
 };
 use switchboard::{
-    Doors, Issuer, ListenError, Open, api::types::sessions::Role, auth::RoleClaim,
+    Doors, Issuer, ListenError, Open, PeopleClient, api::types::sessions::Role, auth::RoleClaim,
     gateway::faces::http::Routes, tokens::TokenFile, transport::dial::DoorFiles,
 };
 
@@ -57,6 +57,16 @@ pub struct Listen {
     /// repeatable
     #[arg(long, value_name = "VALUE=ROLE", requires = "role_claim", value_parser = role)]
     pub role: Vec<(String, String)>,
+    /// Our client at that provider: people then sign in there to come into the console
+    #[arg(long, value_name = "ID", requires = "auth")]
+    pub sign_in_client: Option<String>,
+    /// A file with its secret, where it has one
+    #[arg(long, value_name = "FILE", requires = "sign_in_client")]
+    pub sign_in_secret_file: Option<PathBuf>,
+    /// What the provider's page is asked with besides, such as audience=AUD or scope=SCOPES
+    /// (openid unless said); repeatable
+    #[arg(long, value_name = "NAME=VALUE", requires = "sign_in_client", value_parser = param)]
+    pub sign_in_param: Vec<(String, String)>,
     /// Allow an address that other machines can reach; with TLS, behind a proxy, or after a yes
     #[arg(long, requires = "listen", conflicts_with = "no_auth")]
     pub allow_remote: bool,
@@ -119,6 +129,27 @@ fn role(said: &str) -> Result<(String, String), Advice> {
     }
 }
 
+/// What our own part of a sign-in says, and nobody else may.
+const OURS: [&str; 6] = [
+    "client_id",
+    "code_challenge",
+    "code_challenge_method",
+    "redirect_uri",
+    "response_type",
+    "state",
+];
+
+/// `NAME=VALUE`.
+fn param(said: &str) -> Result<(String, String), Advice> {
+    match said.split_once('=') {
+        Some((name, _)) if OURS.contains(&name) => {
+            Err("that one is ours to say: name another".into())
+        }
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write NAME=VALUE, such as audience=switchboard".into()),
+    }
+}
+
 impl Listen {
     /// Where to listen and whom to let in, as it was said.
     pub fn said(&self) -> switchboard::Listen {
@@ -135,6 +166,11 @@ impl Listen {
                 roles: self.role_claim.clone().map(|claim| RoleClaim {
                     claim,
                     means: self.role.clone(),
+                }),
+                people: self.sign_in_client.clone().map(|id| PeopleClient {
+                    id,
+                    secret: self.sign_in_secret_file.clone(),
+                    params: self.sign_in_param.clone(),
                 }),
             }),
             remote: self.allow_remote,

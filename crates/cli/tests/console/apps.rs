@@ -34,7 +34,7 @@ done
 "#;
 
 /// What both pages begin with: requests with answers, and saying what happened.
-const SPEAKS: &str = "
+pub(crate) const SPEAKS: &str = "
 let number = 0; const open = new Map(); let result = null;
 const send = (message) => parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
 const ask = (method, params) => new Promise((good, bad) => {

@@ -39,7 +39,10 @@ impl Door {
             "--role=guests=viewer",
             "--role=platform=operator",
             "--role=owners=admin",
+            "--sign-in-client=console",
+            "--sign-in-param=prompt=login",
         ];
+        site.turn(json!({"clients": {"console": {}}})).await;
         let gateway = world.gateway_with(&[&oidc[..], &roles[..]].concat()).await;
         Self {
             url: gateway.url().await,
@@ -142,4 +145,146 @@ async fn somebody_comes_in_by_a_token_and_sees_what_the_role_allows() {
     page.click("[data-testid=enter]").await;
     page.run("location.hash = '#/servers/left'").await;
     page.wait("[data-testid=verb-reconnect]").await;
+}
+
+impl Door {
+    /// Whoever signs in from now on is in these groups, by a token with these claims besides.
+    async fn is_in(&self, groups: Value, besides: Value) {
+        let mut claims = json!({"aud": "us", "access": {"groups": groups}});
+        for (name, value) in besides.as_object().into_iter().flatten() {
+            claims[name] = value.clone();
+        }
+        self.site.turn(json!({ "idp_access": claims })).await;
+    }
+}
+
+/// Asks the API who the page is.
+const WHO: &str = "return await (await fetch('/api/v1/session', { headers: { authorization: `Bearer ${sessionStorage.getItem('switchboard.token')}` } })).json()";
+
+#[tokio::test]
+async fn somebody_signs_in_at_the_provider_and_is_what_the_claim_says() {
+    let door = Door::open().await;
+    let page = Browser::start(1280, 900).await;
+    for (group, role) in PEOPLE {
+        door.is_in(json!([group]), json!({})).await;
+        page.open(&format!("{}/#/servers/left", door.url)).await;
+        page.says("[data-testid=sign-in]", "Sign in at 127.0.0.1")
+            .await;
+        page.click("[data-testid=sign-in]").await;
+        match role {
+            Role::Own => page.says("main", "oidc:ada, without a role").await,
+            // They are where they wanted to go.
+            _ => drop(page.wait("[data-testid=server-page]").await),
+        }
+        let who = page.run(WHO).await;
+        assert_eq!(who["principal"], "oidc:ada", "{who}");
+        assert_eq!(who["role"], role.word(), "{who}");
+        assert_eq!(who["mayApprove"], false, "no role approves what runs here");
+        // Neither the code nor the token is anywhere but in this tab.
+        let left = "return [location.search, document.cookie, localStorage.length, sessionStorage.getItem('switchboard.signin')]";
+        assert_eq!(page.run(left).await, json!(["", "", 0, null]));
+        let verbs = page.count("[data-testid^=verb-]").await;
+        assert_eq!(verbs > 0, role >= Role::Operator, "{role:?}");
+        page.click("[data-testid=sign-out]").await;
+        page.says("main", "You have signed out").await;
+        assert_eq!(page.run("return sessionStorage.length").await, 0);
+    }
+    // The provider was asked as the standard says, and nothing was asked for a resource.
+    let log = door.site.log().await;
+    let asked = log.iter().filter(|one| one["path"] == "/idp/token");
+    assert_eq!(asked.count(), PEOPLE.len(), "{log:#?}");
+    let complaints = page.complaints().await;
+    // That somebody without a role is refused the state is what the browser says.
+    assert!(
+        complaints.iter().all(|one| one.contains("403")),
+        "{complaints:#?}"
+    );
+}
+
+#[tokio::test]
+async fn a_sign_in_that_lets_nobody_in_says_why() {
+    let door = Door::open().await;
+    let page = Browser::start(1280, 900).await;
+    let begin = async || {
+        page.open(&format!("{}/#/servers", door.url)).await;
+        page.click("[data-testid=sign-in]").await;
+    };
+    // Somebody says no at the provider.
+    door.site.turn(json!({"deny": true})).await;
+    begin().await;
+    page.says("main", "let nobody in: access_denied").await;
+    door.site.turn(json!({"deny": false})).await;
+    // A token that is meant for somebody else, or is none that we can read.
+    door.is_in(json!(["owners"]), json!({"aud": "another"}))
+        .await;
+    begin().await;
+    page.says("main", "token is not taken here").await;
+    page.says("main", "--sign-in-param").await;
+    door.site.turn(json!({"idp_access": null})).await;
+    begin().await;
+    page.says("main", "token is not taken here").await;
+    // Another provider answers in its place.
+    door.is_in(json!(["owners"]), json!({})).await;
+    door.site.turn(json!({"iss": "wrong"})).await;
+    begin().await;
+    page.says("main", "another identity provider").await;
+    door.site.turn(json!({"iss": "right"})).await;
+    // Somebody else's sign-in, which a page of theirs sends this browser back with, is
+    // nobody's here: neither where this tab began none, nor where it began another.
+    let script = "const said = await (await fetch('/api/v1/session/begin', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ back: location.origin + '/' }) })).json(); return said";
+    let theirs = page.run(script).await;
+    let back = switchboard_testkit::oauth::redirected(
+        &theirs["open"]
+            .as_str()
+            .expect("an address")
+            .parse()
+            .expect("an address"),
+    )
+    .await;
+    page.open(&back).await;
+    page.says("main", "this tab did not begin that sign-in")
+        .await;
+    assert_eq!(page.run("return location.search").await, "");
+    page.run(
+        "sessionStorage.setItem('switchboard.signin', JSON.stringify({ state: 'mine', view: '' }))",
+    )
+    .await;
+    page.open(&back).await;
+    page.says("main", "this tab did not begin that sign-in")
+        .await;
+    assert_eq!(page.run("return sessionStorage.length").await, 0);
+}
+
+#[tokio::test]
+async fn a_page_that_is_kept_open_outlives_its_token_until_somebody_signs_out() {
+    let door = Door::open().await;
+    let page = Browser::start(1280, 900).await;
+    door.is_in(json!(["platform"]), json!({"life": 9})).await;
+    page.open(&door.url).await;
+    page.click("[data-testid=sign-in]").await;
+    page.wait("[data-server=left]").await;
+    let token = "return sessionStorage.getItem('switchboard.token')";
+    let first = page.run(token).await;
+    // A newer one is there before the first has ended, and nobody notices.
+    page.run("location.hash = '#/servers/left/tools/echo'")
+        .await;
+    page.type_into("[data-path='/nonce'] textarea", "typed before")
+        .await;
+    let other = format!("return sessionStorage.getItem('switchboard.token') !== {first}");
+    page.until(&other).await;
+    assert!(door.site.count("idp.refresh_token").await >= 1);
+    let shown = "return document.querySelector(\"[data-path='/nonce'] textarea\").value";
+    assert_eq!(page.run(shown).await, "typed before");
+    page.until("return !document.querySelector('.wrong')").await;
+    page.click("[data-testid=run]").await;
+    page.says("[data-testid=result]", "typed before").await;
+    // Whoever signs out leaves nothing that could be renewed.
+    let held = "return JSON.parse(sessionStorage.getItem('switchboard.lease')).renewal";
+    let held = page.run(held).await;
+    page.click("[data-testid=sign-out]").await;
+    page.says("main", "You have signed out").await;
+    let again = format!(
+        "return (await fetch('/api/v1/session/renew', {{ method: 'POST', headers: {{ 'content-type': 'application/json' }}, body: JSON.stringify({{ renewal: {held} }}) }})).status"
+    );
+    assert_eq!(page.run(&again).await, 410);
 }

@@ -3,6 +3,8 @@
 mod apps;
 mod door;
 mod inspector;
+mod pictures;
+mod rows;
 mod steps;
 mod story;
 mod together;
@@ -204,7 +206,6 @@ async fn a_tool_is_called_by_its_form_and_its_call_is_made_again() {
     let desk = Desk::with(world).await;
     let page = &desk.browser;
     desk.go("#/tools").await;
-    page.click("[data-testid=ask-servers]").await;
     page.says("[data-testid=tool]", "echo").await;
     desk.go("#/servers/left/tools/echo").await;
     // What is missing is said, by the gateway's own validator.
@@ -263,7 +264,6 @@ async fn calls_of_clients_are_seen_with_both_sides() {
     page.click("[data-testid=call]").await;
     page.wait("[data-testid=call-page]").await;
     page.wait("[data-edge=to-client]").await;
-    desk.picture("console.png").await;
     // The name is the server's own on its side, and that is marked.
     page.says("[data-edge=from-client]", "left__echo").await;
     page.says("[data-edge=to-server] mark", "echo").await;
@@ -294,6 +294,9 @@ async fn a_server_is_looked_at_from_all_sides() {
     page.says("[data-testid=file]", "left").await;
     desk.go("#/insight").await;
     page.says("main", "echo").await;
+    client.request("tools/list", json!({})).await;
+    desk.go("#/insight/bill").await;
+    page.says("[data-testid=bill]", "never called cost").await;
     desk.is_quiet().await;
 }
 
@@ -303,7 +306,6 @@ async fn rules_tokens_and_entries_are_written_after_their_difference() {
     let desk = Desk::with(world).await;
     let page = &desk.browser;
     desk.go("#/tools").await;
-    page.click("[data-testid=ask-servers]").await;
     page.click("[data-testid=tool] input[type=checkbox]").await;
     page.click("[data-testid=rule-ask]").await;
     page.says("[data-testid=patch]", "ask").await;
@@ -319,6 +321,16 @@ async fn rules_tokens_and_entries_are_written_after_their_difference() {
     page.wait("[data-testid=token-secret]").await;
     page.press(key::ESCAPE).await;
     page.says("[data-testid=token]", "laptop").await;
+    assert!(desk.world.token("tokens/laptop").len() > 20);
+    page.run("[...document.querySelectorAll('[data-testid=token]')].find((row) => row.innerText.includes('laptop')).querySelector('button').click()")
+        .await;
+    page.click("[data-testid=revoke]").await;
+    page.until("return ![...document.querySelectorAll('[data-testid=token]')].some((row) => row.innerText.includes('laptop'))")
+        .await;
+    let file = desk
+        .world
+        .path("home/.local/share/switchboard/tokens/laptop");
+    assert!(!file.exists(), "it is revoked");
     desk.go("#/setup/add").await;
     page.type_into("[data-testid=snippet]", "https://mcp.example.com/mcp")
         .await;

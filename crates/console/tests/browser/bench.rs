@@ -49,6 +49,30 @@ fn watched(frames: usize, work: &str) -> String {
     )
 }
 
+/// What is scrolled, once in each frame: another 50 rows.
+const SCROLLING: &str = "list.scrollTop = (at * 1700) % 330000;";
+
+/// A page without anything of ours: 10,000 rows of the same texts that stay as they are.
+const PLAIN: &str = "
+    document.body.style.cssText = 'margin:0;font:14px system-ui,sans-serif';
+    const list = document.createElement('div');
+    list.className = 'scroll';
+    list.style.cssText = 'height:740px;width:1020px;overflow:auto';
+    const room = document.createElement('div');
+    for (let at = 0; at < 10000; at += 1) {
+      const row = document.createElement('div');
+      row.style.cssText = 'display:grid;grid-template-columns:78px 1fr 1fr 2fr 104px 74px 74px 74px 64px;gap:10px;align-items:center;height:34px;padding:0 14px;border-bottom:1px solid #ddd;box-sizing:border-box;contain:strict';
+      for (const text of ['12:34:56', 'a client', 'one', `echo ${at}`, 'ok', '1.2 ms', '3.4 ms', '120 B', 'L→L']) {
+        const cell = document.createElement('span');
+        cell.style.cssText = 'overflow:hidden;text-overflow:ellipsis;white-space:nowrap';
+        cell.textContent = text;
+        row.append(cell);
+      }
+      room.append(row);
+    }
+    list.append(room);
+    document.body.append(list);";
+
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_default()
 }
@@ -77,9 +101,7 @@ async fn what_the_page_costs() {
     // All 10,000 are there.
     page.until("const list = document.querySelector('.scroll'); list.scrollTop = list.scrollHeight; return list.scrollHeight > 330000")
         .await;
-    let scrolled = page
-        .run(&watched(180, "list.scrollTop = (at * 1700) % 330000;"))
-        .await;
+    let scrolled = page.run(&watched(180, SCROLLING)).await;
     figure(
         "scrolling through 10,000 calls",
         number(&scrolled["rate"]),
@@ -139,6 +161,18 @@ async fn what_the_page_costs() {
     );
     figure("their tasks over 50 ms", number(&fed["long"]), "", "none");
     let heap = page.heap().await;
+    // What this browser does on this machine where nothing is to be done but to draw.
+    page.open("about:blank").await;
+    page.run(PLAIN).await;
+    let plain = page.run(&watched(180, SCROLLING)).await;
+    figure(
+        "the same scrolling of a plain page with 10,000 rows that stay as they are",
+        number(&plain["rate"]),
+        "frames/s",
+        "the floor",
+    );
+    figure("its longest frame", number(&plain["worst"]), "ms", "");
+    figure("its tasks over 50 ms", number(&plain["long"]), "", "");
     figure(
         "the page's memory with 10,000 calls",
         heap as f64 / 1e6,

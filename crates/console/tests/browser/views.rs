@@ -352,10 +352,8 @@ async fn nothing_keeps_anybody_from_using_it() {
 async fn nothing_is_wider_than_a_telephone() {
     let world = World::new().await;
     let page = &world.browser;
-    page.resize(500, 800).await;
     for width in [500, 360] {
-        // Windows have a least width; a frame inside one has none.
-        page.run(&format!("document.documentElement.style.width = '{width}px'; document.documentElement.style.overflow = 'hidden'")).await;
+        page.view(width, 800).await;
         for view in VIEWS {
             world.go(view).await;
             page.until(

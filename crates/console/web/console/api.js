@@ -106,9 +106,3 @@ export async function enterWith(bearer) {
   me.value = await ask('GET', 'session', { bearer });
   keep(bearer);
 }
-
-export async function leave() {
-  // A token that somebody brought opened no session that could end here.
-  await remove('session').catch(() => {});
-  forget('You have signed out.');
-}

@@ -1,11 +1,13 @@
 // The frame around every view: where one can go, how the gateway is, who one is.
 import { html, signal, useEffect } from './html.js';
 import { enter } from './api.js';
-import { codeInAddress, token, turnedAway } from './session.js';
+import { cameBack, finish, leave } from './people.js';
+import { codeInAddress, me, token, turnedAway } from './session.js';
 import { begin, end, fault, gateway } from './store.js';
 import { globalKeys } from './keys.js';
 import { go, route } from './router.js';
-import { Fault, Skeleton, Toasts } from './parts/ui.js';
+import { line } from './parts/format.js';
+import { Button, Fault, Skeleton, Toasts } from './parts/ui.js';
 import { BreakBar } from './parts/breaks.js';
 import { Header, Navigation, PLACES } from './parts/frame.js';
 import { Help } from './parts/help.js';
@@ -27,11 +29,12 @@ const help = signal(false);
 const entering = signal(false);
 
 async function come() {
-  const code = codeInAddress();
-  if (!code) return;
+  const signed = cameBack();
+  const code = signed ? null : codeInAddress();
+  if (!signed && !code) return;
   entering.value = true;
   try {
-    await enter(code);
+    await (signed ? finish(signed) : enter(code));
   } catch (refused) {
     turnedAway.value = refused.hint ? `${refused.message}: ${refused.hint}` : refused.message;
   }
@@ -52,7 +55,7 @@ function View() {
       return html`<${Tools} query=${query} />`;
     case 'servers':
       if (rest[1] === 'tools' && rest[2])
-        return html`<${ToolPage} key=${rest.join('/')} server=${rest[0]} tool=${rest[2]} query=${query} />`;
+        return html`<${ToolPage} key=${[...rest, query.arguments].join('/')} server=${rest[0]} tool=${rest[2]} query=${query} />`;
       if (rest[0])
         return html`<${ServerPage} key=${rest[0]} name=${rest[0]} tab=${rest[1] ?? 'overview'} item=${rest[2]} />`;
       return html`<${Servers} />`;
@@ -68,6 +71,12 @@ function View() {
       return html`<${Servers} />`;
   }
 }
+
+/** Somebody who came in, and may not see this: who that is, and the way out. */
+const NotEnough = () =>
+  me.value &&
+  html`<p class="row" data-testid="not-enough"><span>You are <strong>${line(me.value.principal, 80)}</strong>${me.value.role === 'own' ? ', without a role here' : `, with the role ${me.value.role}`}.</span>
+    <${Button} small onClick=${leave} data-testid="sign-out">Sign out<//></p>`;
 
 export function App() {
   const bearer = token.value;
@@ -94,8 +103,8 @@ export function App() {
   );
   if (!bearer) return html`<${SignIn} busy=${entering.value} />`;
   if (!gateway.value) {
-    return html`<main class="alone">${fault.value ? html`<${Fault} of=${fault.value} again=${begin} />` : html`<${Skeleton} rows=${6} />`}
-      </main>`;
+    return html`<main class="alone stack">${fault.value ? html`<${Fault} of=${fault.value} again=${begin} /><${NotEnough} />` : html`<${Skeleton}
+      rows=${6} />`}</main>`;
   }
   const view = route.value.path.join('/');
   return html`

@@ -24,10 +24,17 @@ let turn = 0;
 let pending = new Map();
 let asked = false;
 
+/** Whether pings are shown: a client that is connected sends one every few seconds. */
+export const pings = signal(false);
+
+/** What the gateway is asked for. Whoever speaks of methods, or of several ways, has said all. */
+const whole = (wanted) => (pings.value || /\bmethod:|\bor\b/.test(wanted) ? wanted : `${wanted} -method:ping`.trim());
+
 /** Shows the calls that match a filter, from now on. */
-export async function show(wanted) {
+export async function show(said) {
+  lastFilter.value = said;
+  const wanted = whole(said);
   filter = wanted;
-  lastFilter.value = wanted;
   const mine = ++turn;
   // Events are not searched for texts.
   wantCalls(wanted.includes('"') ? '' : wanted);
@@ -92,7 +99,7 @@ export function stop() {
 }
 
 hear((event) => {
-  if (event.kind === 'reset' && filter !== null) show(filter);
+  if (event.kind === 'reset' && filter !== null) show(lastFilter.value);
   if (event.kind !== 'call' || filter === null) return;
   // Which calls say a text only the gateway knows.
   if (filter.includes('"')) return again();
@@ -110,7 +117,7 @@ let waits = null;
 function again() {
   waits ??= setTimeout(() => {
     waits = null;
-    if (filter?.includes('"') && !paused.value) show(filter);
+    if (filter?.includes('"') && !paused.value) show(lastFilter.value);
   }, 1000);
 }
 
@@ -123,6 +130,17 @@ function place(list, id) {
     else high = middle;
   }
   return low;
+}
+
+const newest = (one, other) => other.id - one.id;
+
+/** Two lists as one, of which both fall by id: mostly the first is newer altogether. */
+function joined(first, second) {
+  if (first.length === 0) return second;
+  const both = first.concat(second);
+  if (second.length && first.at(-1).id < second[0].id) both.sort(newest);
+  if (both.length > MOST) both.length = MOST;
+  return both;
 }
 
 function take() {
@@ -139,7 +157,7 @@ function take() {
     else if (call.id > (known[0]?.id ?? 0)) added.push(call);
   }
   pending = new Map();
-  added.sort((one, other) => other.id - one.id);
+  added.sort(newest);
   batch(() => {
     page.value = {
       ...page.value,
@@ -148,9 +166,9 @@ function take() {
     };
     if (paused.value) {
       shown.value = known;
-      fresh.value = [...added, ...waiting].sort((one, other) => other.id - one.id).slice(0, MOST);
+      fresh.value = joined(added, waiting);
     } else {
-      shown.value = [...added, ...waiting, ...known].sort((one, other) => other.id - one.id).slice(0, MOST);
+      shown.value = joined(joined(added, waiting), known);
       fresh.value = [];
     }
   });

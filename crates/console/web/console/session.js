@@ -3,11 +3,17 @@
 import { signal } from './html.js';
 
 const KEY = 'switchboard.token';
+const LEASE = 'switchboard.lease';
 
 /** The bearer, or null. */
 export const token = signal(sessionStorage.getItem(KEY));
 /** Who we are. @type {import('preact').Signal<import('api').Me | null>} */
 export const me = signal(null);
+/**
+ * Until when an identity provider's token is good, and what a newer one is had for.
+ * @type {import('preact').Signal<{until: number | null, renewal: string | null} | null>}
+ */
+export const lease = signal(JSON.parse(sessionStorage.getItem(LEASE) ?? 'null'));
 /** Why somebody has to come in again. */
 export const turnedAway = signal(null);
 
@@ -16,14 +22,18 @@ const RANK = { own: 0, viewer: 1, operator: 2, admin: 3 };
 /** Whether we may do what a role may. */
 export const may = (role) => (RANK[me.value?.role] ?? 0) >= RANK[role];
 
-export function keep(bearer) {
+export function keep(bearer, held = null) {
   sessionStorage.setItem(KEY, bearer);
+  if (held) sessionStorage.setItem(LEASE, JSON.stringify(held));
+  lease.value = held;
   token.value = bearer;
   turnedAway.value = null;
 }
 
 export function forget(why = null) {
   sessionStorage.removeItem(KEY);
+  sessionStorage.removeItem(LEASE);
+  lease.value = null;
   token.value = null;
   me.value = null;
   turnedAway.value = why;

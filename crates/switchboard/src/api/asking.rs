@@ -45,8 +45,7 @@ impl Who {
             Asker::Nobody => return None,
             Asker::Client(admission) => {
                 let roles = admission.roles().iter();
-                let most = roles.filter_map(|word| Role::named(word)).max();
-                let role = most.unwrap_or_default();
+                let role = Role::most(roles.map(String::as_str));
                 (role, admission.principal().clone(), None)
             }
             Asker::Control => (Role::Admin, CONTROL.into(), None),

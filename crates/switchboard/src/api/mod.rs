@@ -6,7 +6,7 @@
 //! | `asking.rs`, `answer.rs` | what was asked, with its parts read; what is answered, or why not |
 //! | `feed.rs`, `events.rs` | what changed, numbered, for those who listen |
 //! | `state.rs` | the whole as one document, and what changes in it |
-//! | `sessions.rs` | single-use codes and the sessions that they open |
+//! | `sessions.rs`, `people.rs` | single-use codes and the sessions that they open; people who sign in at an identity provider |
 //! | the others | one topic of the table each |
 //! | `without.rs` | what servers wrote, without secrets |
 //! | `client.rs` | the other side: asking a gateway that runs |
@@ -21,6 +21,7 @@ mod events;
 mod feed;
 mod insight;
 mod out;
+mod people;
 mod pins;
 mod proposals;
 mod questions;
@@ -75,6 +76,8 @@ pub(crate) struct Api {
     pub(crate) feed: Arc<Feed>,
     /// Those who came in by a code.
     pub(crate) sessions: Arc<Sessions>,
+    /// Those who sign in at an identity provider.
+    people: people::People,
     /// Entries that wait for approval.
     proposals: Proposals,
     /// Which calls are held on their way, where calls are listed.
@@ -121,6 +124,8 @@ pub(crate) struct Parts {
     pub(crate) members: watch::Receiver<Vec<Member>>,
     pub(crate) reload: crate::control::Reload,
     pub(crate) may: May,
+    /// The way in for people, where there is an identity provider for them.
+    pub(crate) people: Option<Arc<switchboard_auth::People>>,
 }
 
 impl Api {
@@ -135,6 +140,7 @@ impl Api {
             members,
             reload,
             may,
+            people,
         } = parts;
         let tap = watching.tap().map(|tapping| tapping.tap.clone());
         let api = Arc::new(Self {
@@ -152,6 +158,7 @@ impl Api {
             frames: Arc::default(),
             feed: Arc::default(),
             sessions: Arc::default(),
+            people: people::People::new(people),
             proposals: Proposals::default(),
             keeper: Keeper::default(),
             standing: questions::Standing::default(),

@@ -5,8 +5,8 @@ use super::{
     answer::{Answer, No, Reply},
     apps,
     asking::{Ask, Who},
-    breakpoints, calls, events, insight, pins, questions, servers, sessions, settings, state,
-    tokens, tools,
+    breakpoints, calls, events, insight, people, pins, questions, servers, sessions, settings,
+    state, tokens, tools,
 };
 use percent::decoded;
 use std::sync::Arc;
@@ -16,8 +16,14 @@ use switchboard_gateway::{Asked, Controlled};
 /// What the paths begin with, below `/api/`.
 pub(crate) const VERSION: &str = "v1/";
 
-/// The one route that somebody may use who shows nothing: it brings a code.
-const OPENING: (&str, &str) = ("POST", "session");
+/// The routes that somebody may use who shows nothing: by these they come in.
+const OPENING: [(&str, &str); 5] = [
+    ("POST", "session"),
+    ("GET", "session/ways"),
+    ("POST", "session/begin"),
+    ("POST", "session/finish"),
+    ("POST", "session/renew"),
+];
 
 /// Whether somebody may ask this at all: looked at before anything else is.
 pub(crate) fn may(api: &Api, asked: &Asked) -> Result<(), No> {
@@ -50,7 +56,7 @@ fn find(may: May, asked: &Asked) -> Result<(&'static Route, Vec<String>, Who), N
     let path = asked.path.strip_prefix(VERSION).unwrap_or(&asked.path);
     let who = Who::of(&asked.who);
     let found = route(asked.verb.as_str(), path);
-    let is_opening = |route: &Route| (route.verb, route.path) == OPENING;
+    let is_opening = |route: &Route| OPENING.contains(&(route.verb, route.path));
     let Some(who) = who else {
         // A stranger does not learn which paths there are.
         return match found {
@@ -158,6 +164,7 @@ mod percent {
 async fn dispatch(api: &Arc<Api>, ask: Ask) -> Answer {
     let topic = ask.route.path.split('/').next().unwrap_or_default();
     match topic {
+        "session" if ask.route.path != "session" => people::answer(api, &ask).await,
         "session" | "codes" => sessions::answer(api, &ask),
         "state" => Reply::json(&state::document(api).await),
         "events" => events::answer(api, &ask),

@@ -28,7 +28,8 @@ pub(crate) struct Sessions {
     open: Mutex<Vec<Opened>>,
 }
 
-type Hash = [u8; 32];
+/// What of a secret is kept.
+pub(super) type Hash = [u8; 32];
 
 #[derive(Debug)]
 struct Given {
@@ -68,11 +69,11 @@ impl Drop for Opened {
     }
 }
 
-fn hash(secret: &[u8]) -> Hash {
+pub(super) fn hash(secret: &[u8]) -> Hash {
     Sha256::digest(secret).into()
 }
 
-fn is(one: &Hash, other: &Hash) -> bool {
+pub(super) fn is(one: &Hash, other: &Hash) -> bool {
     one.ct_eq(other).into()
 }
 
@@ -240,10 +241,11 @@ fn enter(api: &Api, ask: &Ask) -> Answer {
     Reply::json(&Entered {
         token,
         me: me(api, &who),
+        ..Entered::default()
     })
 }
 
-fn me(api: &Api, who: &Who) -> Me {
+pub(super) fn me(api: &Api, who: &Who) -> Me {
     Me {
         principal: who.principal.to_string(),
         role: who.role,

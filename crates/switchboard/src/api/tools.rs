@@ -66,6 +66,39 @@ async fn faults(schema: &Value, value: &Value) -> Result<Vec<Fault>, No> {
     }
 }
 
+/// Where a result does not fit what its tool says of its results, as its server lists it.
+pub(super) async fn unfit(
+    api: &Api,
+    server: &Arc<Server>,
+    name: &str,
+    result: &Value,
+) -> Vec<String> {
+    let listing = api.caller.to(server).known_listing(List::Tools);
+    let raw = listing.as_ref().and_then(|listing| {
+        let item = listing.items.iter().find(|item| item.key == name);
+        item.map(|item| &item.raw)
+    });
+    let definition: Option<Value> = raw.and_then(|raw| serde_json::from_slice(raw).ok());
+    let schema = definition
+        .as_ref()
+        .and_then(|tool| tool.get("outputSchema"));
+    // What failed has no result.
+    let Some(schema) = schema.filter(|_| result["isError"] != true) else {
+        return Vec::new();
+    };
+    let Some(content) = result.get("structuredContent") else {
+        return vec!["structuredContent is missing".to_owned()];
+    };
+    match faults(schema, content).await {
+        Ok(faults) => faults
+            .into_iter()
+            .map(|fault| format!("{} {}", fault.path, fault.error).trim().to_owned())
+            .collect(),
+        // A schema that cannot be used is the server's own business.
+        Err(_) => Vec::new(),
+    }
+}
+
 /// A path such as `a.b[0]` as a JSON pointer.
 fn pointer(path: &str) -> String {
     let parts = path.split(['.', '[', ']']).filter(|part| !part.is_empty());

@@ -382,7 +382,8 @@ impl Findable {
         let follower = governed.follower().clone();
         let reload = Arc::new(move || follower.reload());
         let principal = &doors.principal;
-        let control = GatewayControl::new(governed, principal, reload, watching.clone(), may);
+        let (watching, people) = (watching.clone(), doors.people.clone());
+        let control = GatewayControl::new(governed, principal, reload, watching, may, people);
         Ok(Self {
             visitors: control.visitors().clone(),
             api: control.api().clone(),

@@ -37,7 +37,7 @@ export function SetBreakpoint({ filter, onClose }) {
   return html`<${Dialog} title="Hold calls" onClose=${onClose} foot=${html`<${Button} kind="primary" onClick=${set}
     data-testid="break-set">Hold them<//>`}>
     <p>What matches waits in the inbox until you let it go, as it is or changed. It ends by its own time-out if you do not.</p>
-    <label class="field"><span class="name">Which calls</span><input value=${text} spellcheck="false" data-testid="break-filter"
+    <label class="field"><span class="name">Which calls</span><input value=${text} autofocus spellcheck="false" data-testid="break-filter"
       placeholder="server:git tool:*delete*" onInput=${(event) => setText(event.target.value)} /></label>
     <label class="field"><span class="name">What is held</span><select value=${at} data-testid="break-at"
       onChange=${(event) => setAt(event.target.value)}><option value="call">The call, before it goes to its server</option>

@@ -1,6 +1,7 @@
 // Where one can go, and how things are.
 import { html } from '../html.js';
-import { leave, post } from '../api.js';
+import { post } from '../api.js';
+import { leave } from '../people.js';
 import { may, me } from '../session.js';
 import { clients, gateway, link, servers, tap, waiting } from '../store.js';
 import { href, route } from '../router.js';
@@ -20,7 +21,7 @@ export const PLACES = [
 
 export function Navigation() {
   const at = route.value.path[0] ?? 'servers';
-  const failing = servers.value.filter((server) => ['failed', 'needs-auth'].includes(server.state.word)).length;
+  const failing = servers.value.filter((server) => ['failed', 'needs-auth', 'pending'].includes(server.state.word)).length;
   return html`<nav class="places" aria-label="Console">
     <a class="brand" href=${href('servers')}><img src="/console/icon.svg" alt="" width="26" height="26" /><span>Switchboard</span></a>
     ${PLACES.map(
@@ -28,7 +29,7 @@ export function Navigation() {
       <a key=${path} class="place" href=${href(path)} aria-current=${path === at ? 'page' : undefined} data-testid=${`place-${path}`}>
         <${Icon} name=${path} /><span>${label}</span>
         ${path === 'inbox' && waiting.value > 0 && html`<b class="badge hot" data-testid="waiting">${waiting.value}</b>`}
-        ${path === 'servers' && failing > 0 && html`<b class="badge" title="need attention">${failing}</b>`}
+        ${path === 'servers' && failing > 0 && html`<b class="badge" title="need you">${failing}</b>`}
       </a>`,
     )}
     <div class="foot">

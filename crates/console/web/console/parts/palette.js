@@ -1,6 +1,7 @@
 // Finds anything: views, servers, tools, calls, and what can be done.
 import { html, useEffect, useMemo, useRef, useState } from '../html.js';
-import { get, leave } from '../api.js';
+import { get } from '../api.js';
+import { leave } from '../people.js';
 import { href } from '../router.js';
 import { servers } from '../store.js';
 import { PLACES } from './frame.js';

@@ -45,6 +45,20 @@ const YES = ['allow', 'allow-always', 'accept', 'approve', 'release'];
 /** What a model's answer looks like, to begin with. */
 const ANSWER = { role: 'assistant', content: { type: 'text', text: '' }, model: 'a person', stopReason: 'endTurn' };
 
+/** What to press is what fits what was done: a change is sent, and not lost. */
+function tone(action, touched) {
+  if (action === 'edit') return touched ? 'primary' : '';
+  if (['reject', 'refuse'].includes(action) || action.startsWith('deny')) return 'danger';
+  return YES.includes(action) && !action.endsWith('always') && !touched ? 'primary' : '';
+}
+
+function label(kind, action, touched) {
+  if (kind === 'sign-in' && action === 'accept') return 'Sign in';
+  if (kind === 'page' && action === 'accept') return 'I have done it';
+  if (action === 'release' && touched) return 'Let it go as it was';
+  return LABELS[action] ?? action;
+}
+
 export function Question({ question, after }) {
   const { kind } = question;
   const edited = useValue(kind === 'sampling' ? ANSWER : kind === 'held' ? (question.about ?? {}) : {});
@@ -77,6 +91,7 @@ export function Question({ question, after }) {
     }
     setBusy(false);
   };
+  const touched = kind === 'held' && edited.text !== stringify(question.about ?? {});
   const editable = open && kind === 'held' && question.answers.includes('edit');
   const names = [...new Set(question.changes.map((change) => change.of))];
   const barred = (action) =>
@@ -123,9 +138,9 @@ export function Question({ question, after }) {
     ${
       open
         ? html`<div class="answers">${question.answers.map((action) => html`<${Button} key=${action}
-          kind=${YES.includes(action) && !action.endsWith('always') ? 'primary' : action.startsWith('deny') || action === 'reject' || action === 'refuse' ? 'danger' : ''}
-          disabled=${busy || barred(action) || ((action === 'accept' || action === 'edit') && edited.bad !== null)} onClick=${() => answer(action)}
-          data-testid=${`answer-${action}`}>${kind === 'sign-in' && action === 'accept' ? 'Sign in' : kind === 'page' && action === 'accept' ? 'I have done it' : (LABELS[action] ?? action)}
+          kind=${tone(action, touched)} onClick=${() => answer(action)} data-testid=${`answer-${action}`}
+          disabled=${busy || barred(action) || ((action === 'accept' || action === 'edit') && edited.bad !== null) || (action === 'edit' && !touched)}>
+          ${label(kind, action, touched)}
           <//>`)}
         ${question.answers.some(barred) && html`<p
           class="quiet small">Approving what runs on this machine is not allowed here: <code>switchboard approve</code> does it in a terminal.</p>`}
@@ -155,10 +170,10 @@ export const Change = ({
   <${TextDiff} before=${change.before} after=${change.after} /></div>`;
 
 /** What is held, to be changed. What is not shown of it is put back where it is left alone. */
-const Held = ({ label, edited }) => html`<label class="field"><span class="name">${label}</span><textarea rows="12" spellcheck="false"
-  class="mono" data-testid="held" value=${edited.text} aria-invalid=${edited.bad !== null}
+const Held = ({ label, edited }) => html`<label class="field"><span class="name">${label}</span><textarea
+  rows=${Math.min(16, Math.max(4, edited.text.split('\n').length + 1))} spellcheck="false" class="mono" data-testid="held" value=${edited.text} aria-invalid=${edited.bad !== null}
   onInput=${(event) => edited.setText(event.target.value)}></textarea>${edited.bad && html`<span class="wrong">${edited.bad}</span>`}
-  <span class="quiet small">[redacted] stands for a secret: where it is left as it is, the secret is sent.</span></label>`;
+  ${edited.text.includes('[redacted]') && html`<span class="quiet small">[redacted] stands for a secret: where it is left as it is, the secret is sent.</span>`}</label>`;
 
 /** A model's answer by hand: its text, or all of it as JSON. */
 function Sampling({ edited }) {

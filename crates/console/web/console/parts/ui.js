@@ -63,6 +63,10 @@ export function Link({ to, children }) {
     referrerpolicy="no-referrer">${children ?? visible(url.href)} <${Icon} name="link" size=${13} /></a>`;
 }
 
+/** What helps: a command, or words. */
+export const Hint = ({ of }) =>
+  String(of).startsWith('switchboard ') ? html`<code>${visible(of)}</code>` : visible(of);
+
 /** Nothing here yet, and what to do about it. */
 export const Empty = ({ title, children, action }) => html`
   <div class="empty"><h2>${title}</h2><p>${children}</p>${action}</div>`;
@@ -74,7 +78,7 @@ export const Skeleton = ({ rows = 5 }) => html`
 export const Fault = ({ of, again }) =>
   of &&
   html`
-  <div class="fault" role="alert"><div><strong>${line(of.message ?? of, 600)}</strong>${of.hint && html`<p>${visible(of.hint)}</p>`}</div>
+  <div class="fault" role="alert"><div><strong>${line(of.message ?? of, 600)}</strong>${of.hint && html`<p><${Hint} of=${of.hint} /></p>`}</div>
   ${again && html`<${Button} small onClick=${again}>Try again<//>`}</div>`;
 
 export function Copy({ text, label = 'Copy', small = true }) {
@@ -91,12 +95,20 @@ export function Copy({ text, label = 'Copy', small = true }) {
   return html`<${Button} small=${small} icon="copy" onClick=${copy} aria-live="polite">${done ? 'Copied' : label}<//>`;
 }
 
-export const Tabs = ({ tabs, at, to }) => html`
-  <nav class="tabs" aria-label="parts of this page">${tabs.map(
+export function Tabs({ tabs, at, to }) {
+  const nav = useRef(null);
+  // Where they do not all fit, the one that is shown does.
+  useEffect(() => {
+    const [all, one] = [nav.current, nav.current.querySelector('[aria-current]')];
+    if (one && all.scrollWidth > all.clientWidth)
+      all.scrollLeft = one.offsetLeft - all.offsetLeft - (all.clientWidth - one.offsetWidth) / 2;
+  }, [at, tabs.length]);
+  return html`<nav class="tabs" ref=${nav} aria-label="parts of this page">${tabs.map(
     ([key, label, badge]) => html`
     <a key=${key} href=${to(key)} data-testid=${`tab-${key}`} aria-current=${key === at ? 'page' : undefined}>${label}${badge ? html`<span class="badge">${badge}
       </span>` : null}</a>`,
   )}</nav>`;
+}
 
 /** A choice of few, all of them seen. */
 export const Segments = ({ label, options, value, onChange }) => html`

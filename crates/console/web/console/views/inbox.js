@@ -35,7 +35,7 @@ export function Inbox({ id, query }) {
         ['open', 'Waiting'],
         ['all', 'All'],
       ]} />
-      <p class="sub">Calls that wait for a yes or are held at a breakpoint, forms and pages of servers, sign-ins, servers to approve, definitions that changed. The first answer counts, wherever it is given.</p>
+      <p class="sub">Whatever waits for a person. The first answer counts, wherever it is given.</p>
         </div>
     <${Fault} of=${read.fault} again=${read.again} />
     ${
@@ -43,7 +43,7 @@ export function Inbox({ id, query }) {
         ? html`<${Skeleton} rows=${4} />`
         : questions.length === 0 && !id
           ? html`<${Empty} title="Nothing waits for you" action=${html`<a class="button"
-            href=${href('inbox', { all: 'true' })}>What was answered</a>`}>A call that a rule asks about, or a server's question, appears here by itself. Rules are set under <a
+            href=${href('inbox', { all: 'true' })}>What was answered</a>`}>Calls that wait for a yes or are held at a breakpoint, forms and pages of servers, sign-ins, servers to approve and definitions that changed appear here by themselves. Rules are set under <a
             href=${href('tools')}>Tools</a>.<//>`
           : html`<div class=${`inbox ${id ? 'chosen' : ''}`}><ul class="list" aria-label="Questions">${questions.map(
               (question) => html`<li key=${question.id}>

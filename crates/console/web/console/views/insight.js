@@ -59,10 +59,10 @@ function Times() {
       class="right">In us p50</th><th class="right">p99</th><th class="right">Server p50</th><th class="right">p99</th><th
       class="right">Tokens</th></tr></thead>
       <tbody>${[...lines]
-        .sort((one, other) => other.calls - one.calls)
+        .sort((one, other) => Number(!one.server) - Number(!other.server) || other.calls - one.calls)
         .slice(0, 300)
         .map(
-          (one) => html`<tr key=${id(one)}><td>${line(one.server, 40)}</td>
+          (one) => html`<tr key=${id(one)}><td>${one.server ? line(one.server, 40) : html`<span class="quiet">–</span>`}</td>
         <td><button type="button" class="more" aria-pressed=${chosen === id(one)}
           onClick=${() => setChosen(chosen === id(one) ? null : id(one))}>${line(one.tool ?? one.method, 60)}
           </button>${one.tool ? '' : html` <${Chip}>method<//>`}</td>

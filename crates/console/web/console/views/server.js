@@ -11,7 +11,7 @@ import { Lists } from '../parts/lists.js';
 import { Pins } from '../parts/pins.js';
 import { SignSteps } from '../parts/signsteps.js';
 import { Tree } from '../parts/tree.js';
-import { attempt, Button, Chip, Dialog, Fault, Link, Skeleton, Tabs, toast, useRead, When, Word } from '../parts/ui.js';
+import { attempt, Button, Chip, Dialog, Fault, Hint, Link, Skeleton, Tabs, toast, useRead, When, Word } from '../parts/ui.js';
 
 export function ServerPage({ name, tab, item }) {
   const known = serverNamed(name);
@@ -69,7 +69,7 @@ export function ServerPage({ name, tab, item }) {
     word=${server.state.word} /><${Chip}>${server.transport}<//>${server.version && html`<${Chip} title=${server.era}>${server.version}
     <//>`}
       <span class="grow"></span><${Verbs} server=${server} act=${act} detail=${detail} />
-      <p class="sub mono small">${visible(server.target)}</p></div>
+      <p class="sub mono small target" title=${line(server.target, 2000)}>${line(server.target, 600)}</p></div>
     ${
       opened &&
       html`<${Dialog} title="Sign in" onClose=${() => setOpened(null)} foot=${html`<${Button} onClick=${() => setOpened(null)}>Done<//>`}>
@@ -132,7 +132,7 @@ const Seen = ({
   title,
   seen,
 }) => html`<div class="card"><h2 class="quiet small">${title}</h2><${Word} word=${seen.word} />
-  ${seen.reason && html`<p>${visible(seen.reason)}</p>`}${seen.hint && html`<p class="quiet small">${visible(seen.hint)}</p>`}
+  ${seen.reason && html`<p>${visible(seen.reason)}</p>`}${seen.hint && html`<p class="quiet small"><${Hint} of=${seen.hint} /></p>`}
   ${seen.at && html`<p class="quiet small">seen <${When} at=${seen.at} />${seen.by ? html` by <code>${visible(seen.by)}</code>` : null}
     </p>`}</div>`;
 
@@ -145,7 +145,7 @@ function Overview({ server, detail }) {
     <div class="halves"><section class="card"><h2>Facts</h2><dl class="facts">
         <dt>Configured in</dt><dd>${server.file ? html`<code>${visible(server.file)}${server.line ? `:${server.line}` : ''}
           </code> (${server.scope})` : server.scope}</dd>
-        <dt>Path for clients</dt><dd><code>/mcp/${visible(server.segment)}</code></dd>
+        <dt>Path for clients</dt><dd>${server.segment ? html`<code>/mcp/${visible(server.segment)}</code>` : 'none yet'}</dd>
         <dt>Era</dt><dd>${server.era ?? 'not known yet'}${server.version ? `, ${server.version}` : ''}</dd>
         <dt>Shared</dt><dd>${detail?.isolation ?? '–'}, ${plural(server.copies, 'copy', 'copies')}, ${plural(server.clients, 'client')}</dd>
         <dt>Restarts</dt><dd>${server.restarts}</dd>
@@ -157,12 +157,21 @@ function Overview({ server, detail }) {
         key=${process.pid}><td>${process.pid}</td><td class="right">${bytes(process.memory)}</td><td
         class="right">${process.cpu === null ? '–' : `${process.cpu.toFixed(1)} %`}</td><td>${process.since ? html`<${When} at=${process.since} />` : '–'}</td></tr>`)}
         </tbody></table>` : html`<p
-        class="quiet">${server.transport === 'stdio' ? 'None runs: it starts when somebody needs it.' : 'None of ours: it is reached over a network.'}
+        class="quiet">${none(server)}
         </p>`}
         ${detail?.clients.length > 0 && html`<h2>Who uses it</h2><div class="row">${detail.clients.map((client, at) => html`<${Chip}
           key=${at}>${line(client.name ?? client.principal, 40)}<//>`)}</div>`}</section></div>
     ${detail?.entry && html`<section class="card"><h2>Entry</h2><${Tree} value=${detail.entry} /></section>`}
   </div>`;
+}
+
+/** Why no process of it runs. */
+function none({ transport, state }) {
+  if (transport === 'builtin') return 'None of its own: it is inside the program.';
+  if (transport !== 'stdio') return 'None of ours: it is reached over a network.';
+  if (state.word === 'pending') return 'None runs before somebody has approved it.';
+  if (state.word === 'failed') return 'None runs any more. The tab Log has what it wrote.';
+  return 'None runs: it starts when somebody needs it.';
 }
 
 const Handshake = ({ detail }) => html`<div class="halves">

@@ -70,7 +70,8 @@ function Card({ server }) {
   const reason =
     state.reason ??
     (usable.word === 'no' ? usable.reason : null) ??
-    (signIn.word === 'wanted' || signIn.word === 'expired' ? signIn.reason : null);
+    (signIn.word === 'wanted' || signIn.word === 'expired' ? signIn.reason : null) ??
+    (state.word === 'needs-auth' ? 'Somebody has to sign in before it can be used.' : null);
   return html`<a class="card server" href=${href(['servers', server.segment])} data-testid="server" data-server=${server.name}>
     <div class="title"><h2>${line(server.name, 60)}</h2><${Word} word=${state.word} /></div>
     <div class="target" title=${visible(server.target)}>${line(server.target, 160)}</div>

@@ -1,5 +1,5 @@
 // All tools of all servers in one table, and rules for many at once.
-import { html, useMemo, useState } from '../html.js';
+import { html, useEffect, useMemo, useRef, useState } from '../html.js';
 import { get, part, post } from '../api.js';
 import { href, replace } from '../router.js';
 import { may } from '../session.js';
@@ -29,6 +29,8 @@ const RULES = [
   ['none', 'Take rules away'],
 ];
 const MOST = 400;
+/** How many servers are asked at the same time. */
+const AT_ONCE = 4;
 const DAY = 86_400_000;
 
 /** Uses are counted by the day. */
@@ -84,14 +86,34 @@ export function Tools({ query }) {
   const unasked = servers.value.filter(
     (server) => server.tools === null && (server.state.word === 'asleep' || server.state.word === 'connected'),
   );
-  const [asking, setAsking] = useState(false);
-  const askThem = async () => {
-    setAsking(true);
-    // One that cannot be had says so on its own page.
-    await Promise.allSettled(unasked.map((server) => get(`servers/${part(server.segment)}/tools`)));
-    setAsking(false);
+  const [asking, setAsking] = useState(0);
+  const [silent, setSilent] = useState([]);
+  const tried = useRef(new Set());
+  const askThem = async (which) => {
+    const left = [...which];
+    for (const server of left) tried.current.add(server.name);
+    setAsking((before) => before + left.length);
+    const next = async () => {
+      for (let server = left.shift(); server; server = left.shift()) {
+        const { name } = server;
+        // Why one cannot be had is said on its own page.
+        const silent = await get(`servers/${part(server.segment)}/tools`).then(
+          () => false,
+          () => true,
+        );
+        setAsking((before) => before - 1);
+        setSilent((before) => [...before.filter((one) => one !== name), ...(silent ? [name] : [])]);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, next));
     read.again();
   };
+  const mute = unasked.filter((server) => silent.includes(server.name));
+  // Whoever looks for tools wants those too of servers that nobody has asked yet.
+  const untried = unasked.filter((server) => !tried.current.has(server.name));
+  useEffect(() => {
+    if (untried.length) askThem(untried);
+  }, [untried.map((server) => server.name).join(' ')]);
   const total = (read.value?.tools ?? []).reduce((sum, tool) => sum + (tool.hidden ? 0 : tool.tokens), 0);
   return html`<div class="page"><div class="head"><h1>Tools</h1><span class="grow"></span>
       <input type="search" aria-label="find tools" placeholder="find by name, server or description" value=${find}
@@ -99,10 +121,10 @@ export function Tools({ query }) {
       <p class="sub">${plural(read.value?.tools.length ?? 0, 'tool')}, ≈ ${count(total)} tokens in every session of a client that lists them all. <a
         href=${href(['insight', 'bill'])}>What that costs</a></p></div>
     <${Fault} of=${read.fault} again=${read.again} />
-    ${unasked.length > 0 && html`<div class="note row">
-      <span>${plural(unasked.length, 'server')} ${unasked.length === 1 ? 'has' : 'have'} not been asked yet: ${line(unasked.map((server) => server.name).join(', '), 200)}
-      </span><span class="grow"></span><${Button} small disabled=${asking} onClick=${askThem}
-      data-testid="ask-servers">${asking ? 'Asking…' : 'Ask now'}<//></div>`}
+    ${asking > 0 && html`<p class="note" role="status">Asking ${plural(asking, 'server')} for ${asking === 1 ? 'its' : 'their'} tools…</p>`}
+    ${asking === 0 && mute.length > 0 && html`<div class="note warn row">
+      <span>${plural(mute.length, 'server')} did not say which tools ${mute.length === 1 ? 'it has' : 'they have'}: ${line(mute.map((server) => server.name).join(', '), 200)}
+      </span><span class="grow"></span><${Button} small onClick=${() => askThem(mute)} data-testid="ask-servers">Ask again<//></div>`}
     ${
       !read.value && read.busy
         ? html`<${Skeleton} rows=${8} />`

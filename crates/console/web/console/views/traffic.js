@@ -1,7 +1,7 @@
 // All calls of all clients, as they happen.
 import { html, useCallback, useEffect, useRef, useState } from '../html.js';
 import { address } from '../api.js';
-import { busy, fresh, more, page, paused, refused, release, setPaused, show, shown, stop } from '../calls.js';
+import { busy, fresh, more, page, paused, pings, refused, release, setPaused, show, shown, stop } from '../calls.js';
 import { useKeys } from '../keys.js';
 import { go, href, replace } from '../router.js';
 import { may, token } from '../session.js';
@@ -31,11 +31,11 @@ function Row({ call, top, chosen }) {
   const ours = call.took === null || call.atServer === null ? call.took : call.took - call.atServer;
   const what = call.name ?? call.method;
   return html`<a class="call" role="option" id=${`call-${call.id}`} data-testid="call" aria-selected=${chosen} tabindex="-1"
-    style=${{ top: `${top}px` }} href=${href(['traffic', String(call.id)])}>
+    style=${{ transform: `translateY(${top}px)` }} href=${href(['traffic', String(call.id)])}>
     <span class="c-at mono">${clockTime(call.at)}</span>
-    <span class="c-client" title=${call.principal}>${line(call.client ?? call.principal, 60)}</span>
+    <span class="c-client" title=${call.principal}>${call.principal === 'console' ? 'console' : line(call.client ?? call.principal, 60)}</span>
     <span class="c-server">${line(call.server ?? '–', 60)}</span>
-    <span class="c-what" title=${`${call.method} ${line(call.name ?? '', 200)}`}><strong>${line(what, 120)}
+    <span class="c-what" title=${`${call.method} ${line(call.name ?? '', 200)}`}><span class="c-of quiet">${call.server ? `${line(call.server, 30)} ` : ''}</span><strong>${line(what, 120)}
       </strong> ${call.name && call.method !== 'tools/call' ? html`<span class="quiet">${call.method}
       </span>` : null}${call.error ? html` <span class="quiet">${line(call.error, 120)}</span>` : null}</span>
     <span><${Word} word=${call.outcome} /></span>
@@ -107,8 +107,16 @@ export function Traffic({ query }) {
     ['p', 'pause', hold],
     ['Home', 'newest', toTop],
   ]);
-  const row = (at, top) =>
-    list[at] && html`<${Row} key=${list[at].id} call=${list[at]} top=${top} chosen=${list[at].id === chosen} />`;
+  const drawn = useRef([]);
+  // What is as it was is not looked at again.
+  const row = (at, top, place) => {
+    const [call, before] = [list[at], drawn.current[place]];
+    const isChosen = call.id === chosen;
+    if (before?.call === call && before.top === top && before.isChosen === isChosen) return before.node;
+    const node = html`<${Row} key=${place} call=${call} top=${top} chosen=${isChosen} />`;
+    drawn.current[place] = { call, top, isChosen, node };
+    return node;
+  };
   return html`
     <div class="bar">
       <h1 class="hidden-label">Traffic</h1>
@@ -127,10 +135,15 @@ export function Traffic({ query }) {
       <${Button} small onClick=${() => setHelp(true)}>How to filter<//>
       <${Button} small icon=${paused.value ? 'play' : 'pause'} onClick=${paused.value ? toTop : hold}
         data-testid="pause">${paused.value ? 'Go on' : 'Pause'}<//>
+      <${Button} small aria-pressed=${pings.value} title="Clients that are connected send one every few seconds" data-testid="pings"
+        onClick=${() => {
+          pings.value = !pings.value;
+          show(filter);
+        }}>${pings.value ? 'Without pings' : 'With pings'}<//>
       <${Button} small onClick=${() => setBreaking(true)} disabled=${!may('operator')} data-testid="break">Hold…<//>
       <${Button} small onClick=${() => attempt(() => download(filter))} disabled=${page.value.matching === 0}>Export<//>
       <span class="quiet small"
-        data-testid="matching">${filter ? `${count(page.value.matching)}${page.value.partial ? ' or more' : ''} of ${plural(page.value.total, 'call')}` : plural(page.value.total, 'call')}${page.value.dropped ? `, ${count(page.value.dropped)} older ones dropped` : ''}
+        data-testid="matching">${filter ? `${count(page.value.matching)}${page.value.partial ? ' or more' : ''} of ${plural(page.value.total, 'call')}` : plural(page.value.matching, 'call')}${page.value.dropped ? `, ${count(page.value.dropped)} older ones dropped` : ''}
         </span>
     </div>
     <${Fault} of=${refused.value} again=${() => show(filter)} />
@@ -141,7 +154,7 @@ export function Traffic({ query }) {
       ${fresh.value.length > 0 && html`<${Button} kind="primary fresh" small icon="up" onClick=${toTop}
         data-testid="fresh">${plural(fresh.value.length, 'new call')}<//>`}
       ${list.length === 0 && !busy.value ? html`<${None} filter=${filter} />` : null}
-      ${list.length === 0 && busy.value ? html`<${Skeleton} rows=${12} />` : html`<${Rows} count=${list.length} height=${HEIGHT} row=${row}
+      ${list.length === 0 && busy.value ? html`<${Skeleton} rows=${12} />` : html`<${Rows} count=${list.length} height=${HEIGHT} keyOf=${(at) => list[at].id} row=${row}
         scroller=${scroller} onTop=${onTop} onEnd=${more} label="Calls, newest first" />`}
     </div>
     ${breaking && html`<${SetBreakpoint} filter=${filter} onClose=${() => setBreaking(false)} />`}

@@ -4,6 +4,7 @@ use super::super::{
     Api,
     answer::{Answer, No, Reply},
     asking::{Ask, CONTROL, Who},
+    tools,
 };
 use crate::watching::Tapping;
 use bytes::Bytes;
@@ -169,12 +170,20 @@ pub(super) async fn run(
     let value: Value = message
         .and_then(|message| serde_json::from_slice(message.raw()).ok())
         .unwrap_or_default();
+    let faults = match (wanted.method, value.get("result")) {
+        (Method::ToolsCall, Some(result)) => {
+            let params: Value = serde_json::from_str(&wanted.params).unwrap_or_default();
+            let name = params["name"].as_str().unwrap_or_default();
+            tools::unfit(api, &wanted.server, name, result).await
+        }
+        _ => Vec::new(),
+    };
     Ok(Made {
         id: number,
         call: tapping.tap.call(number).unwrap_or_default(),
         result: value.get("result").cloned(),
         error: value.get("error").cloned(),
-        faults: Vec::new(),
+        faults,
     })
 }
 

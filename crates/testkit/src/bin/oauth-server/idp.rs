@@ -10,7 +10,7 @@ use crate::{
     token::{one, redeem},
 };
 use http::{Method, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const TENANT: &str = "idp";
 
@@ -110,8 +110,34 @@ fn token(world: &World, call: &Call) -> Response<Body> {
         used: false,
     };
     world.state().refresh.insert(refresh.clone(), known);
+    let mut access = world.knob("idp_access");
+    let life = match access["life"].as_u64() {
+        Some(life) => life,
+        None => life,
+    };
+    let access = match access.as_object_mut() {
+        None => random("idpaccess"),
+        Some(claims) => {
+            claims.remove("life");
+            let ours = [
+                ("iss", json!(issuer(call))),
+                ("sub", json!("ada")),
+                ("client_id", json!(who.id)),
+                ("iat", json!(now())),
+                ("exp", json!(now() + life)),
+                ("jti", json!(random("jti"))),
+            ];
+            for (name, value) in ours {
+                claims.entry(name).or_insert(value);
+            }
+            let claims = Value::Object(claims.clone());
+            world
+                .idp_key
+                .sign(Some("at+jwt"), Some(&world.idp_key.id), &claims)
+        }
+    };
     let answer = json!({
-        "access_token": random("idpaccess"),
+        "access_token": access,
         "token_type": "Bearer",
         "expires_in": life,
         "refresh_token": refresh,

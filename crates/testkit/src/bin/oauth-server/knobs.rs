@@ -30,6 +30,7 @@
 //! | `modern` | `false` | whether the MCP endpoints are of the modern era, and of no other |
 //! | `mcp_get` | `405` | `stream`: a GET never ends |
 //! | `id_life` | 3600 | seconds that an identity token lives |
+//! | `idp_access` | – | claims of its access tokens, which are signed then; `life`: their seconds |
 //! | `xaa_client` | `xaa-client` | client id in assertions |
 //! | `exchange_extra` | – | fields added to the answers of exchanges |
 
