@@ -111,7 +111,7 @@ pub fn logout(context: &Context, options: &LogoutOptions) -> Result<Code, Failur
     let authority = authority(loaded, &options.name, None)?;
     let sign_out = async |_| {
         let sign_out = authority.sign_out();
-        options.cluster.during(context, loaded, sign_out).await
+        Box::pin(options.cluster.during(context, loaded, sign_out)).await
     };
     let done = life::short(sign_out)??;
     let done = done.map_err(|fault| failure(&options.name, &fault))?;
