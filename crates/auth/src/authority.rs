@@ -217,7 +217,7 @@ impl Authority {
             Grant::Person => inner.flow(visit, challenge.as_ref()).await,
             _ => inner.obtain(Some(visit), challenge.as_ref()).await,
         };
-        let record = counts::SIGN_INS.count(record)?;
+        let mut record = counts::SIGN_INS.count(record)?;
         // Only now: a person takes minutes, and what was granted before is used
         // and renewed meanwhile.
         let _turn = inner.turn.lock().await;
@@ -225,7 +225,7 @@ impl Authority {
             .vault
             .lock(&inner.key, limits::RENEWAL_ELSEWHERE)
             .await?;
-        inner.vault.replace(&inner.key, &record).await?;
+        record.version = inner.vault.replace(&inner.key, &record).await?;
         drop(lock);
         inner.keep(record)?;
         inner.signed_in();
@@ -328,7 +328,7 @@ impl Authority {
     /// identity at its provider counts as well.
     pub async fn fingerprint(&self) -> Option<String> {
         let inner = &self.inner;
-        let load = async |key: &VaultKey| inner.vault.load(key).await.ok().flatten();
+        let load = async |key: &VaultKey| inner.vault.glance(key).await.ok().flatten();
         let own = load(&inner.key).await.and_then(|record| record.tokens);
         let identity = match &inner.grant {
             Grant::Enterprise(enterprise) => load(&enterprise.idp.key()).await,
@@ -380,7 +380,16 @@ impl Authority {
     pub async fn forget(&self) -> Result<(), SignInError> {
         let inner = &self.inner;
         inner.vault.forget(&inner.client_key()).await?;
+        let lock = match inner.vault.is_shared(&inner.key) {
+            true => Some(inner.vault.lock(&inner.key, limits::RENEWAL_ELSEWHERE)),
+            false => None,
+        };
+        let lock = match lock {
+            Some(lock) => Some(lock.await?),
+            None => None,
+        };
         inner.vault.forget(&inner.key).await?;
+        drop(lock);
         self.reload();
         Ok(())
     }

@@ -78,6 +78,7 @@ impl Flow<'_> {
             id_token: None,
             signed_out: false,
             trouble: None,
+            version: 0,
         })
     }
 }

@@ -65,7 +65,10 @@ pub use record::{Client, ClientKind, Record, Tokens, Trouble};
 pub use secret::Secret;
 pub use settings::{AnyError, Grant, OauthSettings, Opener, Prompt, Server, Visit};
 pub use switchboard_transport::http::challenge::{self, Challenge};
-pub use vault::{TokenStore, Vault, VaultError, VaultKey, VaultLock};
+pub use vault::{
+    Awaited, Fleet, FleetError, FleetWay, TokenStore, Turn, Vault, VaultError, VaultKey, VaultLock,
+    Versioned,
+};
 pub use workload::{AssertionSource, Workload};
 pub use xaa::{Enterprise, enabled_by_environment as xaa_enabled_by_environment};
 

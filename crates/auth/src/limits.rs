@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// How long another process may take to renew.
 pub const RENEWAL_ELSEWHERE: Duration = Duration::from_secs(45);
+/// How long a renewal that another replica began and did not end is waited for at least.
+pub const RENEWAL_UNKNOWN: Duration = Duration::from_secs(60);
 /// With a token that still works, a renewal is waited for no longer than this.
 pub const RENEWAL_WHILE_VALID: Duration = Duration::from_secs(2);
 /// How often scopes may be added within [`STEP_WINDOW`].

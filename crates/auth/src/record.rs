@@ -38,6 +38,9 @@ pub struct Record {
     pub signed_out: bool,
     /// The last renewal that failed, so that a hundred processes do not all find out.
     pub trouble: Option<Trouble>,
+    /// Which version this is, where several machines have it.
+    #[serde(skip)]
+    pub version: u64,
 }
 
 /// Who we are at an authorization server.

@@ -6,8 +6,12 @@
 //! A file in the clear *is* that choice: as long as it exists, it is used.
 //!
 //! All changes happen under a lock that holds across processes.
+//!
+//! Replicas of a cluster have another place in common ([`Fleet`]): then all of that is
+//! there, and the lock holds across machines.
 
 mod files;
+mod fleet;
 mod lock;
 mod seal;
 
@@ -22,7 +26,9 @@ use std::{
     time::Duration,
 };
 use switchboard_local::hex;
+use zeroize::Zeroizing;
 
+pub use fleet::{Awaited, Fleet, FleetError, FleetWay, Turn, Versioned};
 pub use lock::VaultLock;
 
 /// Where tokens are kept.
@@ -33,6 +39,8 @@ pub enum TokenStore {
     Keychain,
     /// In a file that only its owner can read.
     File,
+    /// Where the replicas of a cluster keep them, sealed with its key.
+    Cluster,
 }
 
 /// Why a sign-in cannot be kept or read.
@@ -54,12 +62,17 @@ pub enum VaultError {
     /// Another process holds the lock for too long.
     #[error("another process has been renewing the sign-in for {0:?}")]
     Busy(Duration),
+    /// What replicas share does not help.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
 }
 
 /// One sign-in's place in the vault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VaultKey {
     stem: String,
+    /// Whether it is what the configuration says rather than a sign-in.
+    is_configured: bool,
 }
 
 impl VaultKey {
@@ -96,6 +109,7 @@ impl VaultKey {
         let readable: String = name.chars().map(safe).take(40).collect();
         Self {
             stem: format!("{kind}-{readable}-{digest}"),
+            is_configured: kind == "client",
         }
     }
 }
@@ -106,6 +120,7 @@ pub struct Vault {
     folder: Arc<Path>,
     store: TokenStore,
     keychain: Arc<Keychain>,
+    fleet: FleetWay,
 }
 
 impl Vault {
@@ -124,12 +139,40 @@ impl Vault {
             folder: folder.into().into(),
             store,
             keychain: Arc::new(keychain),
+            fleet: FleetWay::default(),
         }
+    }
+
+    /// Sign-ins are shared with other machines, as soon as there is a way.
+    #[must_use]
+    pub fn shared(mut self, fleet: FleetWay) -> Self {
+        self.fleet = fleet;
+        self
+    }
+
+    /// Where this is kept, if other machines have it as well.
+    fn fleet(&self, key: &VaultKey) -> Option<&Arc<dyn Fleet>> {
+        self.fleet.get().filter(|_| !key.is_configured)
+    }
+
+    /// Whether other machines have it as well.
+    pub(crate) fn is_shared(&self, key: &VaultKey) -> bool {
+        self.fleet(key).is_some()
+    }
+
+    /// Whether nothing newer than this version has been heard of.
+    pub(crate) fn is_newest(&self, key: &VaultKey, version: u64) -> bool {
+        let fleet = self.fleet(key);
+        let heard = fleet.and_then(|fleet| fleet.version(&key.stem));
+        heard.is_none_or(|heard| heard <= version)
     }
 
     /// Where new sign-ins are kept.
     pub fn store(&self) -> TokenStore {
-        self.store
+        match self.fleet.get() {
+            Some(_) => TokenStore::Cluster,
+            None => self.store,
+        }
     }
 
     /// Whether the chosen store can be used at all. Asked before anybody is sent
@@ -138,6 +181,9 @@ impl Vault {
     /// # Errors
     /// When it cannot.
     pub async fn ready(&self) -> Result<(), VaultError> {
+        if self.fleet.get().is_some() {
+            return Ok(());
+        }
         files::make_folder(&self.folder)?;
         if self.store == TokenStore::Keychain {
             self.key(true).await?;
@@ -150,6 +196,9 @@ impl Vault {
     /// # Errors
     /// When there is something and it cannot be read.
     pub async fn load(&self, key: &VaultKey) -> Result<Option<Record>, VaultError> {
+        if let Some(fleet) = self.fleet(key) {
+            return shared(key, fleet.load(&key.stem).await?);
+        }
         let plain = self.plain(key);
         if let Some(text) = files::read(plain.clone()).await? {
             return parse(&plain, &text).map(Some);
@@ -168,20 +217,42 @@ impl Vault {
         parse(&sealed, &text).map(Some)
     }
 
-    /// Keeps a sign-in, where it already is or else in the chosen store.
+    /// The same, as it was heard of last where machines share it: costs nothing, and may
+    /// be a moment old.
+    ///
+    /// # Errors
+    /// When there is something and it cannot be read.
+    pub async fn glance(&self, key: &VaultKey) -> Result<Option<Record>, VaultError> {
+        match self.fleet(key).and_then(|fleet| fleet.heard(&key.stem)) {
+            Some(heard) => shared(key, heard?),
+            None => self.load(key).await,
+        }
+    }
+
+    /// Keeps a sign-in, where it already is or else in the chosen store; the version that
+    /// it has then. The lock is the caller's.
     ///
     /// # Errors
     /// When it cannot be kept; what was there before is then still there.
-    pub async fn save(&self, key: &VaultKey, record: &Record) -> Result<(), VaultError> {
+    pub async fn save(&self, key: &VaultKey, record: &Record) -> Result<u64, VaultError> {
+        if let Some(fleet) = self.fleet(key) {
+            let text = self.text(key, record)?;
+            return Ok(fleet.save(&key.stem, Some(text)).await?);
+        }
         let in_clear = self.store == TokenStore::File || files::exists(self.plain(key)).await;
-        self.write(key, record, in_clear).await
+        self.write(key, record, in_clear).await?;
+        Ok(0)
     }
 
-    /// Keeps a new sign-in in the chosen store, and nowhere else.
+    /// Keeps a new sign-in in the chosen store, and nowhere else; the version that it has
+    /// then. The lock is the caller's.
     ///
     /// # Errors
     /// When it cannot be kept.
-    pub async fn replace(&self, key: &VaultKey, record: &Record) -> Result<(), VaultError> {
+    pub async fn replace(&self, key: &VaultKey, record: &Record) -> Result<u64, VaultError> {
+        if self.is_shared(key) {
+            return self.save(key, record).await;
+        }
         let in_clear = self.store == TokenStore::File;
         self.write(key, record, in_clear).await?;
         let other = if in_clear {
@@ -189,14 +260,19 @@ impl Vault {
         } else {
             self.plain(key)
         };
-        files::remove(other).await
+        files::remove(other).await?;
+        Ok(0)
     }
 
-    /// Forgets a sign-in.
+    /// Forgets a sign-in. Where machines share it, the lock is the caller's.
     ///
     /// # Errors
     /// When a file cannot be removed.
     pub async fn forget(&self, key: &VaultKey) -> Result<(), VaultError> {
+        if let Some(fleet) = self.fleet(key) {
+            fleet.save(&key.stem, None).await?;
+            return Ok(());
+        }
         files::remove(self.plain(key)).await?;
         files::remove(self.sealed(key)).await
     }
@@ -207,8 +283,19 @@ impl Vault {
     /// # Errors
     /// When somebody else holds it for longer than `limit`.
     pub async fn lock(&self, key: &VaultKey, limit: Duration) -> Result<VaultLock, VaultError> {
+        if let Some(fleet) = self.fleet(key) {
+            return Ok(VaultLock::Fleet(fleet.turn(&key.stem, limit).await?));
+        }
         files::make_folder(&self.folder)?;
         lock::take(self.folder.join(format!("{}.lock", key.stem)), limit).await
+    }
+
+    fn text(&self, key: &VaultKey, record: &Record) -> Result<Zeroizing<Vec<u8>>, VaultError> {
+        let text = serde_json::to_vec(record).map_err(|fault| VaultError::File {
+            path: self.plain(key),
+            why: fault.to_string(),
+        })?;
+        Ok(Zeroizing::new(text))
     }
 
     async fn write(
@@ -218,15 +305,9 @@ impl Vault {
         in_clear: bool,
     ) -> Result<(), VaultError> {
         files::make_folder(&self.folder)?;
-        let path = self.plain(key);
-        let text = zeroize::Zeroizing::new(serde_json::to_vec(record).map_err(|fault| {
-            VaultError::File {
-                path: path.clone(),
-                why: fault.to_string(),
-            }
-        })?);
+        let text = self.text(key, record)?;
         if in_clear {
-            return files::write(path, text).await;
+            return files::write(self.plain(key), text).await;
         }
         let Some(secret) = self.key(true).await? else {
             return Err(VaultError::Keychain(KeychainError::NoKey));
@@ -262,6 +343,16 @@ impl Vault {
     fn sealed(&self, key: &VaultKey) -> PathBuf {
         self.folder.join(format!("{}.sealed", key.stem))
     }
+}
+
+/// A sign-in that machines share.
+fn shared(key: &VaultKey, found: Option<Versioned>) -> Result<Option<Record>, VaultError> {
+    let Some((text, version)) = found else {
+        return Ok(None);
+    };
+    let mut record = parse(Path::new(&key.stem), &text)?;
+    record.version = version;
+    Ok(Some(record))
 }
 
 fn parse(path: &Path, text: &[u8]) -> Result<Record, VaultError> {

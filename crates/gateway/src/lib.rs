@@ -23,6 +23,7 @@ pub use admission::Admission;
 pub use announcement::Announcement;
 pub use cluster::{
     Announced, BadKeys, Cluster, ClusterKeys, ClusterParts, Looked, Node, Outpost, OutpostParts,
+    SignIns,
 };
 pub use control::{
     Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,

@@ -236,6 +236,28 @@ pub const CLUSTER_KEYS: u64 = 4096;
 /// How many sessions are looked up at once after others may have taken them over.
 pub const SESSIONS_CHECKED: usize = 64;
 
+/// How often it is looked whether something that replicas share has changed.
+pub const NEWS_LOOK: Duration = Duration::from_millis(250);
+/// How often all of it is looked at, whether or not anybody said that it has.
+pub const NEWS_ALL: Duration = Duration::from_secs(10);
+/// Sign-ins that replicas share.
+pub const SIGN_INS: usize = 10_000;
+/// How long it is kept that somebody has signed out: longer than anybody can be paused in
+/// the middle of a renewal, and go on.
+pub const SIGNED_OUT: Duration = Duration::from_secs(24 * 3600);
+/// How long one of several replicas may renew a sign-in, unless it says so again.
+pub const TURN_LIFE: Duration = Duration::from_secs(10);
+/// How often it says so again.
+pub const TURN_BEAT: Duration = Duration::from_secs(3);
+/// How long before that time is over it stops by itself.
+pub const TURN_MARGIN: Duration = Duration::from_secs(2);
+/// How soon a turn that another has is tried again.
+pub const TURN_PAUSE: Duration = Duration::from_millis(50);
+/// No such pause is longer.
+pub const TURN_LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// How often a change is tried that others were faster with.
+pub const TURN_TRIES: usize = 5;
+
 /// Bytes of what an outpost and a replica tell each other at once, beside links of servers.
 pub const OUTPOST_FRAME: usize = 256 * 1024;
 /// How often an outpost and a replica tell each other that they are there.

@@ -18,8 +18,8 @@ use std::{
 };
 pub(crate) use switchboard_auth::{Authority, TokenStore};
 use switchboard_auth::{
-    ClientCredentials, ClientProof, Enterprise, Grant, HeadersHelper, IdentityProvider, NeedsAuth,
-    OauthSettings, Secret, Server, Vault, Workload,
+    ClientCredentials, ClientProof, Enterprise, FleetWay, Grant, HeadersHelper, IdentityProvider,
+    NeedsAuth, OauthSettings, Secret, Server, Vault, Workload,
 };
 use switchboard_config::{
     Entry, Fault, OauthGrant, Scope, SignIn,
@@ -84,6 +84,12 @@ impl Access {
             for_clients: false,
             directory: directory.to_owned(),
         }
+    }
+
+    /// Sign-ins are shared with other machines, as soon as there is a way.
+    pub(crate) fn shared(mut self, sign_ins: FleetWay) -> Self {
+        self.vault = self.vault.shared(sign_ins);
+        self
     }
 
     /// For a gateway: a server that wants a sign-in is shown to clients as one

@@ -6,7 +6,7 @@ mod nats_config;
 mod worker;
 
 pub use nats_config::nats_config;
-pub use switchboard_gateway::{Announced, ClusterKeys, Looked, Node};
+pub use switchboard_gateway::{Announced, ClusterKeys, Looked, Node, SignIns};
 pub use switchboard_ledger::Store;
 pub use worker::{Hire, Hired};
 
@@ -103,6 +103,15 @@ pub fn keys(path: &Path) -> Result<ClusterKeys, ClusterError> {
     })
 }
 
+/// The same for whoever needs all that replicas have.
+fn whole_keys(path: &Path) -> Result<ClusterKeys, ClusterError> {
+    let whole = keys(path)?.whole();
+    whole.map_err(|error| ClusterError::Keys {
+        path: path.to_path_buf(),
+        error,
+    })
+}
+
 impl Join {
     /// The files that hold secrets: the file tools leave them alone.
     pub fn secrets(&self) -> Vec<PathBuf> {
@@ -114,7 +123,7 @@ impl Join {
 
     /// Joins. Other replicas hear of it when it is served.
     pub async fn join(&self) -> Result<Joined, ClusterError> {
-        let keys = keys(&self.key)?;
+        let keys = whole_keys(&self.key)?;
         let tls = LinkTls::open(&self.certificate).map_err(ClusterError::Certificate)?;
         let address = self.listen;
         if address.ip().is_unspecified() && self.advertise.is_none() {
@@ -148,11 +157,19 @@ impl Join {
     }
 }
 
+/// The sign-ins of a cluster, for a command.
+pub async fn sign_ins(store: &Store, key: &Path) -> Result<SignIns, ClusterError> {
+    let keys = whole_keys(key)?;
+    let ledger = Nats::join(store, Joining::Now).await;
+    let ledger = Arc::new(ledger.map_err(ClusterError::Store)?);
+    Ok(SignIns::of(ledger, keys, "a command"))
+}
+
 /// The replicas and workers that there are, by their ids.
 pub async fn status(store: &Store, key: &Path) -> Result<Looked, ClusterError> {
     let keys = keys(key)?;
     let ledger = Nats::join(store, Joining::Now).await;
     let ledger = Arc::new(ledger.map_err(ClusterError::Store)?);
-    let looked = Cluster::look(ledger, keys).await;
+    let looked = Cluster::survey(ledger, keys).await;
     looked.map_err(ClusterError::Store)
 }

@@ -16,6 +16,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
     time::Instant,
 };
+use switchboard_tasks as tasks;
 use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal, Withheld};
 use url::Url;
 
@@ -89,7 +90,7 @@ impl Inner {
         challenge: Option<&Challenge>,
     ) -> Result<bool, SignInError> {
         let _turn = self.turn.lock().await;
-        let current = self.current.lock().clone();
+        let current = self.newest();
         if let (Some(current), Some(token)) = (&current, refused)
             && !current.carries(token)
             && current.fresh()
@@ -98,10 +99,18 @@ impl Inner {
         }
         // A renewed token that is refused as well will not get better by renewing.
         if refused.is_some() && times == 1 {
-            match Box::pin(self.renew(refused, challenge)).await {
-                Ok(_) => return Ok(true),
-                Err(fault) if fault.needs_sign_in() => {}
-                Err(fault) => return Err(fault),
+            // In a task of its own, as every renewal is.
+            let (inner, refused) = (self.clone(), refused.map(str::to_owned));
+            let challenge = challenge.cloned();
+            let renewing = tasks::spawn(tasks::Kind::SignIn, async move {
+                let renewed = Box::pin(inner.renew(refused.as_deref(), challenge.as_ref()));
+                renewed.await.map(drop)
+            });
+            match renewing.await {
+                Ok(Ok(())) => return Ok(true),
+                Ok(Err(fault)) if fault.needs_sign_in() => {}
+                Ok(Err(fault)) => return Err(fault),
+                Err(gone) => return Err(SignInError::Token(gone.to_string())),
             }
         }
         if refused.is_none() && current.is_none() {
@@ -205,16 +214,18 @@ impl Inner {
         known
     }
 
-    async fn admit(&self, record: Record) -> Result<(), SignInError> {
+    async fn admit(&self, mut record: Record) -> Result<(), SignInError> {
         let lock = self
             .vault
             .lock(&self.key, limits::RENEWAL_ELSEWHERE)
             .await?;
         let kept = self.vault.save(&self.key, &record).await;
         drop(lock);
+        record.version = kept.as_ref().map_or(0, |version| *version);
         self.keep(record)?;
         self.signed_in();
-        Ok(kept?)
+        kept?;
+        Ok(())
     }
 
     fn count_step(&self) -> bool {

@@ -14,6 +14,7 @@ use crate::{
     record::{Client, ClientKind, Record},
     renew,
     settings::{Grant, Visit},
+    vault::{FleetError, VaultError},
     xaa::Around,
 };
 use http::{HeaderValue, Method, header};
@@ -24,7 +25,7 @@ impl Inner {
     /// The sign-in to use now, renewed if it is time. `None` where there is none,
     /// or none that works without a person.
     pub(super) async fn usable(self: &Arc<Self>) -> Result<Option<Arc<Current>>, SignInError> {
-        let known = self.current.lock().clone();
+        let known = self.newest();
         let current = match known {
             Some(current) => current,
             // Known to be empty; a refusal makes us look again.
@@ -73,10 +74,22 @@ impl Inner {
         }
     }
 
+    /// What is in use, unless another replica is known to have changed it since.
+    pub(super) fn newest(&self) -> Option<Arc<Current>> {
+        let mut current = self.current.lock();
+        let known = current.clone()?;
+        if self.vault.is_newest(&self.key, known.record.version) {
+            return Some(known);
+        }
+        *current = None;
+        self.asked_before.store(false, Ordering::Relaxed);
+        None
+    }
+
     /// Renews if nobody else has in the meantime.
     async fn renew_stale(self: Arc<Self>) -> Result<Arc<Current>, SignInError> {
         let _turn = self.turn.lock().await;
-        if let Some(current) = self.current.lock().clone()
+        if let Some(current) = self.newest()
             && current.fresh()
         {
             return Ok(current);
@@ -116,6 +129,15 @@ impl Inner {
         {
             return Err(SignInError::Token(trouble.why.clone()));
         }
+        let is_shared = self.vault.is_shared(&self.key);
+        if is_shared && matches!(self.grant, Grant::Person) {
+            // First said and then done: whoever comes after us uses no refresh token of
+            // which it cannot know whether it was used.
+            self.vault.save(&self.key, &record.renewing()).await?;
+            if !lock.is_good() {
+                return Err(VaultError::from(FleetError::Overtaken).into());
+            }
+        }
         let renewed = match &self.grant {
             Grant::Person => self.refresh(&current, refused.is_some(), challenge).await,
             _ => match self.obtain(None, challenge).await {
@@ -124,21 +146,28 @@ impl Inner {
             },
         };
         let outcome = match counts::RENEWALS.count(renewed) {
-            Ok(record) => {
+            Ok(mut record) => {
                 let kept = self.vault.save(&self.key, &record).await;
                 // In use even if it cannot be stored: the old one is worth nothing now.
+                record.version = kept.as_ref().map_or(record.version, |version| *version);
                 let current = self.keep(record)?;
                 if let Err(fault) = kept {
                     tracing::error!(server = self.server.name, %fault, "a renewed sign-in was not stored");
                 }
                 Ok(current)
             }
-            Err((fault, Some(record))) => {
-                self.vault.save(&self.key, &record).await?;
+            Err((fault, Some(mut record))) => {
+                record.version = self.vault.save(&self.key, &record).await?;
                 self.keep(record)?;
                 Err(fault)
             }
-            Err((fault, None)) => Err(fault),
+            Err((fault, None)) => {
+                if is_shared {
+                    // Nothing was sent: it is as it was.
+                    self.vault.save(&self.key, record).await?;
+                }
+                Err(fault)
+            }
         };
         drop(lock);
         outcome

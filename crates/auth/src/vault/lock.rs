@@ -1,6 +1,6 @@
 //! The vault's lock between processes.
 
-use super::VaultError;
+use super::{Turn, VaultError};
 use crate::limits;
 use std::{
     path::PathBuf,
@@ -8,10 +8,23 @@ use std::{
 };
 use switchboard_local::private::Lock;
 
-/// A lock that is held. The operating system gives it back if the process dies.
+/// A lock that is held.
 #[derive(Debug)]
-pub struct VaultLock {
-    _lock: Lock,
+pub enum VaultLock {
+    /// Among the processes of this machine, whose system gives it back if one dies.
+    File(Lock),
+    /// Among machines; it ends by itself if one dies.
+    Fleet(Box<dyn Turn>),
+}
+
+impl VaultLock {
+    /// Whether nobody else can have it.
+    pub fn is_good(&self) -> bool {
+        match self {
+            Self::File(_) => true,
+            Self::Fleet(turn) => turn.is_good(),
+        }
+    }
 }
 
 /// Takes the lock. Asks again and again instead of blocking: a blocked thread
@@ -26,7 +39,7 @@ pub(super) async fn take(path: PathBuf, limit: Duration) -> Result<VaultLock, Va
     let mut pause = limits::LOCK_PAUSE;
     loop {
         match waiting.take().map_err(fault)? {
-            Ok(lock) => return Ok(VaultLock { _lock: lock }),
+            Ok(lock) => return Ok(VaultLock::File(lock)),
             Err(again) => waiting = again,
         }
         if begun.elapsed() >= limit {

@@ -13,10 +13,11 @@ use std::{
     collections::BTreeMap,
     net::SocketAddr,
     path::PathBuf,
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use switchboard::{
-    Joined,
+    Joined, Look,
     cluster::{
         self, Announced, ClusterError, Join, Looked, Node, Store,
         authority::{self, Role},
@@ -72,6 +73,51 @@ pub struct Shared {
     /// A file with what NATS lets us in by: credentials that it made, or USER:PASSWORD
     #[arg(long, value_name = "FILE")]
     pub cluster_creds: Option<PathBuf>,
+}
+
+/// Where sign-ins are kept, if they are a cluster's.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SignInOptions {
+    /// For all replicas of a cluster, whose NATS is there; several addresses with commas
+    #[arg(
+        long,
+        value_name = "URL",
+        value_delimiter = ',',
+        value_parser = nats,
+        requires = "cluster_key_file"
+    )]
+    cluster: Vec<String>,
+    /// The file with the cluster's key
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    cluster_key_file: Option<PathBuf>,
+    /// A file with what NATS lets us in by: credentials that it made, or USER:PASSWORD
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    cluster_creds: Option<PathBuf>,
+}
+
+impl SignInOptions {
+    /// Does something with the sign-ins of the cluster, if they are meant.
+    pub async fn during<T>(
+        &self,
+        context: &Context,
+        look: &Look,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        let Some(key) = self.cluster_key_file.as_ref() else {
+            return Ok(work.await);
+        };
+        let here = |file: &PathBuf| context.options.directory.join(file);
+        let store = Store {
+            servers: self.cluster.clone(),
+            credentials: self.cluster_creds.as_ref().map(here),
+            ..Store::default()
+        };
+        let sign_ins = cluster::sign_ins(&store, &here(key)).await?;
+        look.share_sign_ins(Arc::new(sign_ins.clone()));
+        let done = work.await;
+        sign_ins.settle().await;
+        Ok(done)
+    }
 }
 
 /// The options by which a gateway is one of several.
@@ -248,10 +294,17 @@ fn make(folder: &std::path::Path, name: &str, role: Role) -> Result<(), Failure>
     for path in &made {
         out::line(&format!("Made {}", path.display()))?;
     }
-    let key = folder.join(authority::KEY);
+    let key = folder.join(match role {
+        Role::Replica => authority::KEY,
+        Role::Worker => authority::WORKERS_KEY,
+    });
+    let who = match role {
+        Role::Replica => "replica",
+        Role::Worker => "worker",
+    };
     let pem = folder.join(format!("{name}.pem"));
     out::line(&format!(
-        "Every replica and worker needs {} and a certificate of its own, such as {}; {} stays where certificates are made.",
+        "Every {who} needs {} and a certificate of its own, such as {}; {} stays where certificates are made.",
         key.display(),
         pem.display(),
         folder.join(authority::AUTHORITY_KEY).display()

@@ -4,7 +4,23 @@ use crate::{context::Context, failure::Failure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::{ffi::OsString, path::PathBuf};
-use switchboard::Joined;
+use switchboard::{Joined, Look};
+
+/// Sign-ins are this machine's own.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct SignInOptions {}
+
+impl SignInOptions {
+    /// Does it.
+    pub async fn during<T>(
+        &self,
+        _context: &Context,
+        _look: &Look,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        Ok(work.await)
+    }
+}
 
 /// Nothing can be said about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //!
 //! Runs without a keeper, so that the browser that it opens outlives it.
 
-use super::explain::missing;
+use super::{cluster::SignInOptions, explain::missing};
 use crate::{
     context::{self, Context},
     failure::{Code, Failure},
@@ -35,6 +35,8 @@ pub struct Options {
     /// Where to keep the sign-in
     #[arg(long, value_name = "STORE")]
     pub token_store: Option<Store>,
+    #[command(flatten)]
+    pub cluster: SignInOptions,
 }
 
 /// Options of `logout`.
@@ -42,6 +44,8 @@ pub struct Options {
 pub struct LogoutOptions {
     /// The server
     pub name: String,
+    #[command(flatten)]
+    pub cluster: SignInOptions,
 }
 
 /// Where sign-ins are kept.
@@ -75,10 +79,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         Visit::Browser(browser())
     };
     let signed_in = life::short(async |stop| {
-        tokio::select! {
-            done = authority.sign_in(&visit) => done.map_err(|fault| failure(&options.name, &fault)),
-            () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
-        }
+        let sign_in = async {
+            tokio::select! {
+                done = authority.sign_in(&visit) => done.map_err(|fault| failure(&options.name, &fault)),
+                () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
+            }
+        };
+        options.cluster.during(context, loaded, sign_in).await?
     })??;
     expect_more(context, loaded, &options.name);
     tell(&options.name, &signed_in)?;
@@ -102,7 +109,11 @@ pub fn logout(context: &Context, options: &LogoutOptions) -> Result<Code, Failur
     let loaded = config.read();
     let name = safe::line(&options.name);
     let authority = authority(loaded, &options.name, None)?;
-    let done = life::short(async |_| authority.sign_out().await)?;
+    let sign_out = async |_| {
+        let sign_out = authority.sign_out();
+        Box::pin(options.cluster.during(context, loaded, sign_out)).await
+    };
+    let done = life::short(sign_out)??;
     let done = done.map_err(|fault| failure(&options.name, &fault))?;
     if !done.existed {
         out::line(&format!("Nobody was signed in to {name}."))?;
@@ -232,6 +243,7 @@ pub fn described(signed_in: &SignedIn) -> String {
     parts.push(match signed_in.store {
         TokenStore::Keychain => "kept with the system's keychain".to_owned(),
         TokenStore::File => "kept in a file".to_owned(),
+        TokenStore::Cluster => "kept for all replicas of the cluster".to_owned(),
     });
     parts.join(", ")
 }

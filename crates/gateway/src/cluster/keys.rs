@@ -14,11 +14,21 @@ const PROOF: usize = 16; // tidy: a form
 /// The keys of a cluster: the first is used, all are good.
 pub struct ClusterKeys(Vec<Key>);
 
+/// What a worker has as well, and what only replicas have.
 struct Key {
-    proves: hmac::Key,
     vouches: hmac::Key,
     seals: Seal,
+    whole: Option<Whole>,
 }
+
+/// What only replicas have.
+struct Whole {
+    proves: hmac::Key,
+    hides: Seal,
+}
+
+/// What stands before a worker's key.
+const WORKERS: &str = "worker:";
 
 /// Why a file has no keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +39,9 @@ pub enum BadKeys {
     /// No key.
     #[error("a key is 64 hexadecimal digits on a line of its own")]
     Form,
+    /// It opens less than a replica needs.
+    #[error("it is a worker's key, and a replica needs the cluster's own")]
+    Workers,
 }
 
 impl ClusterKeys {
@@ -49,12 +62,30 @@ impl ClusterKeys {
         Ok(format!("{}\n", hex(random::bytes::<32>()?)))
     }
 
+    /// What workers get of the keys in the text of a file, as the text of theirs: they
+    /// make no session's id with it, and open no sign-in.
+    pub fn for_workers(text: &str) -> Result<String, BadKeys> {
+        let lines = text.lines().map(str::trim);
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let keys = lines.map(|line| Ok(format!("{WORKERS}{}\n", workers(line)?)));
+        keys.collect()
+    }
+
+    /// The same, if they are all that a replica needs.
+    pub fn whole(self) -> Result<Self, BadKeys> {
+        match self.0.iter().all(|key| key.whole.is_some()) {
+            true => Ok(self),
+            false => Err(BadKeys::Workers),
+        }
+    }
+
     /// A new id for a session of this replica.
     pub(super) fn session(&self, owner: &str) -> String {
         let random = random::id().expect("the operating system gives random bytes");
         let body = format!("{owner}.{random}");
         let proof = self.0[0].proof(&body);
-        format!("{body}.{proof}")
+        // With a worker's key it is one that no replica takes.
+        format!("{body}.{}", proof.unwrap_or_default())
     }
 
     /// The replica that has made this id, if it was one of ours.
@@ -64,7 +95,10 @@ impl ClusterKeys {
         if (random.len(), proof.len()) != (RANDOM, PROOF) {
             return None;
         }
-        let is_proven = |key: &Key| bool::from(key.proof(body).as_bytes().ct_eq(proof.as_bytes()));
+        let is_proven = |key: &Key| {
+            let ours = key.proof(body);
+            ours.is_some_and(|ours| bool::from(ours.as_bytes().ct_eq(proof.as_bytes())))
+        };
         self.0.iter().any(is_proven).then_some(owner)
     }
 
@@ -89,20 +123,49 @@ impl ClusterKeys {
         let mut keys = self.0.iter();
         keys.find_map(|key| key.seals.open_bytes(sealed.to_vec(), name.as_bytes()))
     }
+
+    /// Seals what workers must not read; nothing where this is a worker's key.
+    pub(super) fn hide(&self, content: &[u8], name: &str) -> Option<Vec<u8>> {
+        let whole = self.0[0].whole.as_ref()?;
+        Some(whole.hides.close_bytes(content, name.as_bytes()))
+    }
+
+    /// Opens it again.
+    pub(super) fn reveal(&self, hidden: &[u8], name: &str) -> Option<Vec<u8>> {
+        let mut keys = self.0.iter().filter_map(|key| key.whole.as_ref());
+        keys.find_map(|whole| whole.hides.open_bytes(hidden.to_vec(), name.as_bytes()))
+    }
+}
+
+fn digits(line: &str) -> Result<String, BadKeys> {
+    let is_key = line.len() == 64 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_key
+        .then(|| line.to_ascii_lowercase())
+        .ok_or(BadKeys::Form)
+}
+
+/// The key that workers get of one.
+fn workers(line: &str) -> Result<String, BadKeys> {
+    Ok(hex(derived("workers' key", &digits(line)?)))
 }
 
 impl Key {
     fn read(line: &str) -> Result<Self, BadKeys> {
-        let is_key = line.len() == 64 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_key {
-            return Err(BadKeys::Form);
-        }
-        let line = line.to_ascii_lowercase();
-        let signs = |what| hmac::Key::new(hmac::HMAC_SHA256, derived(what, &line).as_ref());
+        let (workers, whole) = match line.strip_prefix(WORKERS) {
+            Some(key) => (digits(key)?, None),
+            None => {
+                let line = digits(line)?;
+                let whole = Whole {
+                    proves: signs("session ids", &line),
+                    hides: Seal::of(derived("secrets", &line).as_ref()),
+                };
+                (workers(&line)?, Some(whole))
+            }
+        };
         Ok(Self {
-            proves: signs("session ids"),
-            vouches: signs("workers"),
-            seals: Seal::of(derived("entries", &line).as_ref()),
+            vouches: signs("workers", &workers),
+            seals: Seal::of(derived("entries", &workers).as_ref()),
+            whole,
         })
     }
 
@@ -110,10 +173,14 @@ impl Key {
         hex(hmac::sign(&self.vouches, said.as_bytes()))
     }
 
-    fn proof(&self, body: &str) -> String {
-        let tag = hmac::sign(&self.proves, body.as_bytes());
-        hex(&tag.as_ref()[..PROOF / 2])
+    fn proof(&self, body: &str) -> Option<String> {
+        let tag = hmac::sign(&self.whole.as_ref()?.proves, body.as_bytes());
+        Some(hex(&tag.as_ref()[..PROOF / 2]))
     }
+}
+
+fn signs(what: &str, key: &str) -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, derived(what, key).as_ref())
 }
 
 fn derived(what: &str, key: &str) -> digest::Digest {
@@ -176,6 +243,25 @@ mod tests {
         let strangers = keys(&ClusterKeys::make().unwrap());
         assert_eq!(strangers.open(&sealed, "one"), None);
         assert_eq!(ours.open(b"short", "one"), None);
+    }
+
+    #[test]
+    fn a_worker_s_key_makes_no_session_and_opens_no_secret() {
+        let text = ClusterKeys::make().unwrap();
+        let (ours, theirs) = (keys(&text), keys(&ClusterKeys::for_workers(&text).unwrap()));
+        let sealed = theirs.close(b"said", "one");
+        assert_eq!(ours.open(&sealed, "one").as_deref(), Some(&b"said"[..]));
+        assert!(ours.is_vouched_for("me", &theirs.vouch("me")));
+        assert_eq!(ours.owner(&theirs.session("one")), None);
+        assert_eq!(theirs.owner(&ours.session("one")), None);
+        let hidden = ours.hide(b"canary", "one").unwrap();
+        assert_eq!(ours.reveal(&hidden, "one").as_deref(), Some(&b"canary"[..]));
+        assert_eq!(ours.reveal(&hidden, "two"), None);
+        assert_eq!(theirs.reveal(&hidden, "one"), None);
+        assert_eq!(theirs.open(&hidden, "one"), None);
+        assert!(theirs.hide(b"canary", "one").is_none());
+        assert_eq!(theirs.whole().unwrap_err(), BadKeys::Workers);
+        assert!(ours.whole().is_ok());
     }
 
     #[test]

@@ -7,13 +7,17 @@
 
 mod keys;
 mod links;
+mod news;
 mod nodes;
 pub(crate) mod outposts;
+mod sign_ins;
+mod turns;
 
 pub use keys::{BadKeys, ClusterKeys};
 pub(crate) use links::{Answered, NoAnswer};
 pub use nodes::Node;
 pub use outposts::{Announced, Outpost, OutpostParts};
+pub use sign_ins::SignIns;
 
 use crate::limits;
 use aws_lc_rs::digest;
@@ -21,6 +25,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Request, Response};
 use http_body_util::Full;
 use links::Links;
+use news::News;
 use nodes::Nodes;
 use outposts::{Comer, Outposts, headers};
 use parking_lot::Mutex;
@@ -61,6 +66,10 @@ pub struct Cluster {
     forged: AtomicU64,
     /// The machines that run servers for this replica.
     outposts: Outposts,
+    /// Sign-ins, which all replicas have.
+    sign_ins: SignIns,
+    /// Whether something that all replicas have has changed.
+    news: News,
 }
 
 /// What a replica is made of.
@@ -99,8 +108,11 @@ impl Cluster {
         let at: SocketAddr = parts.listener.local_addr()?;
         let keys = Arc::new(parts.keys);
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let id = keys::replica(parts.name.as_deref())?;
         Ok(Arc::new(Self {
-            id: keys::replica(parts.name.as_deref())?,
+            sign_ins: SignIns::new(parts.ledger.clone(), keys.clone(), &id),
+            news: News::new(parts.ledger.clone()),
+            id,
             nodes: Arc::new(Nodes::new(parts.ledger, keys.clone())),
             keys,
             links: Links::new(parts.tls.clone()),
@@ -121,7 +133,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn look(ledger: Arc<dyn Ledger>, keys: ClusterKeys) -> Result<Looked, LedgerError> {
+    pub async fn survey(ledger: Arc<dyn Ledger>, keys: ClusterKeys) -> Result<Looked, LedgerError> {
         let keys = Arc::new(keys);
         let nodes = Nodes::new(ledger.clone(), keys.clone());
         nodes.look().await?;
@@ -144,6 +156,11 @@ impl Cluster {
     /// Where other replicas come in.
     pub(crate) fn listener(&self) -> Option<TcpListener> {
         self.listener.lock().take()
+    }
+
+    /// The sign-ins that all replicas have.
+    pub fn sign_ins(&self) -> &SignIns {
+        &self.sign_ins
     }
 
     /// The way to servers of outposts.
@@ -272,8 +289,31 @@ impl Cluster {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Says that it is there, and looks who else is, until it is stopped itself.
+    /// Says that it is there, looks who else is and what has changed that all have, until
+    /// it is stopped itself.
     pub(crate) async fn keep(&self, sessions: impl Fn() -> usize) {
+        tokio::join!(self.keep_known(sessions), self.keep_told());
+    }
+
+    async fn keep_told(&self) {
+        let mut seen = None;
+        loop {
+            // What could not be looked at is looked at again.
+            if let Some(due) = self.news.due(seen.as_ref()).await
+                && self.look().await.is_ok()
+            {
+                seen = Some(due);
+            }
+            tokio::time::sleep(limits::NEWS_LOOK).await;
+        }
+    }
+
+    /// Looks at what all replicas have.
+    async fn look(&self) -> Result<(), LedgerError> {
+        self.sign_ins.look().await
+    }
+
+    async fn keep_known(&self, sessions: impl Fn() -> usize) {
         let mut beat = Beat::default();
         loop {
             beat.say(self, &sessions).await;

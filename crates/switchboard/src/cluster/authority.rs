@@ -9,12 +9,14 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
 };
-use switchboard_gateway::ClusterKeys;
+use switchboard_gateway::{BadKeys, ClusterKeys};
 use switchboard_local::private;
 use switchboard_transport::dial::{LINK_NAME, WORKER_NAMES};
 
 /// The cluster's key.
 pub const KEY: &str = "cluster.key";
+/// What workers get of it.
+pub const WORKERS_KEY: &str = "worker.key";
 /// The authority's certificate.
 pub const AUTHORITY: &str = "ca.pem";
 /// The authority's private key, which no replica needs.
@@ -34,6 +36,14 @@ pub enum AuthorityError {
     /// A name that is none.
     #[error("{0:?} is no name for a file: letters, digits, - and _")]
     Name(String),
+    /// A file without keys.
+    #[error("{}: {error}", path.display())]
+    Keys {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: BadKeys,
+    },
     /// Something cannot be signed.
     #[error("the certificate cannot be made: {0}")]
     Signed(#[from] rcgen::Error),
@@ -70,6 +80,15 @@ pub fn make(folder: &Path, name: &str, role: Role) -> Result<Vec<PathBuf>, Autho
     if !folder.join(KEY).exists() {
         let key = ClusterKeys::make().map_err(failed(folder))?;
         write(KEY, &key)?;
+    }
+    if role == Role::Worker && !folder.join(WORKERS_KEY).exists() {
+        let path = folder.join(KEY);
+        let text = fs::read_to_string(&path).map_err(failed(&path))?;
+        let key = ClusterKeys::for_workers(&text);
+        write(
+            WORKERS_KEY,
+            &key.map_err(|error| AuthorityError::Keys { path, error })?,
+        )?;
     }
     if !folder.join(AUTHORITY_KEY).exists() {
         let (certificate, key) = authority()?;

@@ -12,6 +12,8 @@ use crate::{
     settings::Settings,
     spec::With,
 };
+#[cfg(feature = "cluster")]
+use std::sync::Arc;
 use std::{fmt, ops::Deref, path::PathBuf};
 use switchboard_config::{
     self as config, Configured, Entry, Environment, Fault, Loaded, PermissionRule, Request, Scope,
@@ -211,13 +213,16 @@ impl Look {
         let dirs = self.options.dirs()?;
         let lookup = |name: &str| self.loaded.environment.get(name);
         let directory = &self.options.directory;
-        Ok(Access::new(
-            directory,
-            &dirs,
-            &self.loaded.sign_in,
-            store,
-            &lookup,
-        ))
+        let access = Access::new(directory, &dirs, &self.loaded.sign_in, store, &lookup);
+        #[cfg(feature = "sign-in")]
+        let access = access.shared(self.options.sign_ins.clone());
+        Ok(access)
+    }
+
+    /// From now on sign-ins are those of a cluster.
+    #[cfg(feature = "cluster")]
+    pub fn share_sign_ins(&self, sign_ins: Arc<dyn switchboard_auth::Fleet>) {
+        self.options.sign_ins.set(sign_ins);
     }
 
     /// An entry with its variables filled in, or all that is wrong with it.

@@ -57,6 +57,9 @@ pub struct Options {
     pub in_use: InUse,
     /// The way to servers of workers, once it is known.
     pub(crate) far_way: FarWay,
+    /// The way to sign-ins that several machines share, once it is known.
+    #[cfg(feature = "sign-in")]
+    pub(crate) sign_ins: switchboard_auth::FleetWay,
     gateways: Arc<OnceLock<Vec<Attached>>>,
 }
 
@@ -83,6 +86,8 @@ impl Options {
             tell: Arc::new(Log),
             in_use: InUse::default(),
             far_way: FarWay::default(),
+            #[cfg(feature = "sign-in")]
+            sign_ins: switchboard_auth::FleetWay::default(),
             gateways: Arc::default(),
         }
     }

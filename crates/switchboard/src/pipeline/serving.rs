@@ -175,6 +175,8 @@ impl Fronted {
             Some(joined) => {
                 let way = joined.cluster.way();
                 self.governed.options().far_way.set(way);
+                let sign_ins = Arc::new(joined.cluster.sign_ins().clone());
+                self.governed.options().sign_ins.set(sign_ins);
                 (Some(joined.cluster), Some(joined.keeping))
             }
             None if self.show.hidden => (None, None),

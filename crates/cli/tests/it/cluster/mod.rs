@@ -4,6 +4,7 @@
 mod gone;
 mod history;
 mod refused;
+mod sign_ins;
 mod sprayed;
 mod wire;
 mod workers;

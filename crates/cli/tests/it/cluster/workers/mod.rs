@@ -61,9 +61,10 @@ impl Fleet {
     }
 
     fn launch_worker(&self, world: &World, name: &str, more: &[&str]) -> Program {
-        let (url, key) = (self.nats.url(), self.key());
+        let (url, key) = (self.nats.url(), self.folder.join("worker.key"));
+        let key = key.to_str().unwrap();
         world
-            .launch(&["worker", "--join", &url, "--cluster-key-file", &key])
+            .launch(&["worker", "--join", &url, "--cluster-key-file", key])
             .arg("--cluster-cert")
             .arg(self.folder.join(format!("{name}.pem")))
             .args(more)

@@ -128,21 +128,31 @@ async fn copies_are_spread_and_shared_as_the_entry_says() {
     drop((one, two));
 }
 
+/// Asks until this is said of the server: a replica hears of a worker first, and then of
+/// what it offers.
+async fn until_said(client: &mut HttpClient, text: &str) {
+    let begun = Instant::now();
+    loop {
+        let said = client.call("notes__pid", json!({})).await.to_string();
+        if said.contains(text) {
+            return;
+        }
+        assert!(begun.elapsed() < SOON, "{said}");
+    }
+}
+
 /// What an entry asks for decides which workers run it; where none does, that is said.
 #[tokio::test]
 async fn a_server_runs_where_its_entry_says() {
     let entry = json!({"type": "worker", "server": "other", "labels": {"gpu": "yes"}});
     let fleet = Fleet::of_workers(1, entry).await;
     let mut client = fleet.replicas[0].legacy().await;
-    let said = client.call("notes__pid", json!({})).await.to_string();
-    assert!(said.contains("no worker is connected"), "{said}");
+    until_said(&mut client, "no worker is connected").await;
     let _home = fleet.worker("home", &[]).await;
-    let said = client.call("notes__pid", json!({})).await.to_string();
-    assert!(said.contains("no worker offers"), "{said}");
+    until_said(&mut client, "no worker offers").await;
     let both = super::servers([("other", super::echo(&[])), ("notes", super::echo(&[]))]);
     let _plain = fleet.worker_with("plain", &both, &[]).await;
-    let said = client.call("notes__pid", json!({})).await.to_string();
-    assert!(said.contains("are not what the entry asks for"), "{said}");
+    until_said(&mut client, "are not what the entry asks for").await;
     let gpu = fleet
         .worker_with("gpu", &both, &["--label", "gpu=yes", "--offer", "other"])
         .await;
