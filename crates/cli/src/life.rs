@@ -3,6 +3,7 @@
 use crate::{
     failure::{Code, Failure},
     limits,
+    show::term,
 };
 use std::{
     process::exit,
@@ -64,6 +65,7 @@ pub fn end(code: Code) -> ! {
 /// second signal ends the program at once.
 pub fn short<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Failure> {
     let mut builder = Builder::new_current_thread();
+    ECHOES.store(true, Ordering::SeqCst);
     run(builder.enable_all().build(), &ALL, work)
 }
 
@@ -84,6 +86,10 @@ const ALL: [fn() -> SignalKind; 3] = [
     SignalKind::terminate,
     SignalKind::hangup,
 ];
+
+/// Whether a terminal shows Ctrl-C where the cursor is, so that what comes then, if only a
+/// shell's prompt, needs a line of its own.
+static ECHOES: AtomicBool = AtomicBool::new(false);
 
 /// Whether another program has the terminal: Ctrl-C is meant for that one then.
 static LENT: AtomicBool = AtomicBool::new(false);
@@ -154,6 +160,10 @@ fn watch_signals(kinds: &[fn() -> SignalKind], stop: CancellationToken) -> std::
             while signals.recv().await.is_some() {
                 if kind == SignalKind::interrupt() && LENT.load(Ordering::SeqCst) {
                     continue;
+                }
+                let is_first = first.get().is_none();
+                if kind == SignalKind::interrupt() && is_first && ECHOES.load(Ordering::SeqCst) {
+                    term::end_line();
                 }
                 if first.get_or_init(Instant::now).elapsed() > limits::ONE_SIGNAL {
                     end(Code::Interrupted);

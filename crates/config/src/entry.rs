@@ -480,11 +480,6 @@ impl Entry {
         self.builtin.as_deref().unwrap_or(&self.name)
     }
 
-    /// File and line, as an editor takes them.
-    pub fn place(&self) -> String {
-        format!("{}:{}", self.source, self.line)
-    }
-
     /// A fault in one of its fields.
     pub fn fault(&self, field: &str, problem: impl Into<String>) -> Fault {
         Fault {

@@ -1,7 +1,30 @@
 //! Why a server is there, or is not: the chain of decisions, as data.
 
-use crate::load::{Configured, Loaded, Outcome, Standing};
+use crate::{
+    entry::Entry,
+    fault::Source,
+    load::{Configured, Loaded, Outcome, Standing},
+};
 use switchboard_local::secret;
+
+impl Entry {
+    /// File and line, as an editor takes them; what no file has comes from elsewhere.
+    pub fn place(&self) -> String {
+        match self.comes_with() {
+            Some(what) => what.to_owned(),
+            None => format!("{}:{}", self.source, self.line),
+        }
+    }
+
+    /// What it comes with, where nobody wrote it: the program, or a gateway that runs.
+    pub fn comes_with(&self) -> Option<&'static str> {
+        match self.source {
+            Source::Ours if self.transport.is_remote() => Some("the gateway that runs"),
+            Source::Ours => Some("Switchboard"),
+            _ => None,
+        }
+    }
+}
 
 /// One link of the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +67,10 @@ pub fn server(loaded: &Loaded, name: &str) -> Explained {
         .collect();
     let summary = match winner {
         Some(server) if server.standing == Standing::Active && server.entry.faults.is_empty() => {
-            format!("{name} is used, as {} has it", server.entry.place())
+            match server.entry.comes_with() {
+                Some(what) => format!("{name} is used: it comes with {what}"),
+                None => format!("{name} is used, as {} has it", server.entry.place()),
+            }
         }
         Some(server) if server.standing == Standing::Active => {
             format!(
@@ -84,7 +110,10 @@ pub fn reason(server: &Configured) -> String {
     };
     match &server.standing {
         Standing::Active if !server.entry.faults.is_empty() => faults(server),
-        Standing::Active => with("counts"),
+        Standing::Active => match server.entry.comes_with() {
+            Some(what) => with(&format!("comes with {what}")),
+            None => with("counts"),
+        },
         Standing::PendingApproval => {
             let waits = with("comes from inside the project and waits for your approval");
             match server.entry.faults.is_empty() {

@@ -434,8 +434,13 @@ fn permit(
     let (guard, client) = (host.guard(), &admitted.client);
     // Nobody looks at them where no rule could depend on them.
     let arguments = admitted.arguments().filter(|_| is_governed);
+    let mut asked_there = false;
     let question = match guard.decide(client, server, what, arguments) {
         Decision::Allow => None,
+        Decision::Ask(_) if server.spec.asks_itself => {
+            asked_there = true;
+            None
+        }
         Decision::Deny(reason) => return Err(not_permitted(&server.spec, what, reason)),
         Decision::Held(reason) => return Err(held(&server.spec, what, reason)),
         Decision::Ask(reason) => {
@@ -468,7 +473,7 @@ fn permit(
         timeout,
         standing: Standing {
             version,
-            asked: false,
+            asked: asked_there,
         },
     };
     Ok((permitted, question))

@@ -5,6 +5,10 @@ use std::time::Duration;
 use switchboard_transport::Undelivered;
 use switchboard_wire::{Era, ErrorObject, code};
 
+/// What the data of an error says, as `refused`, where a call was not made because nobody
+/// allowed it: whoever called through a gateway can tell that from a server's own error.
+pub const NOT_ALLOWED: &str = "not-allowed";
+
 /// Why a request got no answer from its server.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CallError {
@@ -214,7 +218,8 @@ impl CallError {
                 return ErrorObject::new(code::INVALID_PARAMS, format!("{what} is not permitted"));
             }
             Self::NotAllowed { .. } => {
-                return ErrorObject::new(code::INVALID_PARAMS, self.to_string());
+                return ErrorObject::new(code::INVALID_PARAMS, self.to_string())
+                    .with_data(json!({ "refused": NOT_ALLOWED }));
             }
             Self::TimedOut { server, allowed } => {
                 (server.clone(), format!("no answer within {allowed:?}"))

@@ -27,7 +27,7 @@ mod upstream;
 pub use announcement::Announcement;
 pub use call::{Admitted, Scope, route_uri, route_uris};
 pub use client::{Client, ClientId, ClientSink, LOG_LEVELS, NoSink, StillAdmitted};
-pub use error::{Again, Blame, CallError};
+pub use error::{Again, Blame, CallError, NOT_ALLOWED};
 pub use exchange::{Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict};
 pub use host::{Comers, Host, Late};
 pub use quota::{Full, Place, Quota};

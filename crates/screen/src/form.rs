@@ -3,6 +3,7 @@
 //! A field that nobody touched is not sent, unless it must be there and has a default; so the
 //! server's own defaults hold.
 
+mod below;
 mod value;
 
 use crate::{input::Input, key::Key, limits};
@@ -184,9 +185,23 @@ impl Form {
             self.step(0);
             return true;
         }
-        self.root
-            .at_mut(&path)
-            .is_some_and(|node| node.key(key, path.len()))
+        let pointer = self.pointer(&path);
+        let Some(node) = self.root.at_mut(&path) else {
+            return false;
+        };
+        let before = node.below();
+        if node.key(key, path.len()) {
+            // Whether it is right now is seen when the form is sent.
+            self.faults.retain(|fault| fault.path != pointer);
+            if matches!(node.held, Held::Items(_)) && node.below() > before {
+                self.go_into(path, before);
+            }
+            return true;
+        }
+        match key {
+            Key::Char(_) => self.type_below(path, key),
+            _ => false,
+        }
     }
 
     /// Puts pasted text into the line.
@@ -194,10 +209,25 @@ impl Form {
         let Some(path) = self.paths().get(self.at).cloned() else {
             return;
         };
+        let mut text = text.chars();
+        let takes = |form: &Self, path: &[usize]| {
+            let node = form.root.at(path);
+            node.is_some_and(|node| matches!(node.held, Held::Text(_)))
+        };
+        let mut path = path;
+        if !takes(self, &path) {
+            let first = text.next().map(Key::Char);
+            if !first.is_some_and(|first| self.type_below(path.clone(), first)) {
+                return;
+            }
+            path = self.paths().get(self.at).cloned().unwrap_or_default();
+        }
         if let Some(node) = self.root.at_mut(&path)
             && let Held::Text(input) = &mut node.held
         {
-            input.get_or_insert_default().insert(text);
+            input.get_or_insert_default().insert(text.as_str());
+            let pointer = self.pointer(&path);
+            self.faults.retain(|fault| fault.path != pointer);
         }
     }
 
@@ -288,10 +318,24 @@ impl Node {
             (Held::Text(_), _) if matches!(field.kind.as_str(), "object" | "array" | "choice") => {
                 "JSON".into()
             }
+            (Held::OneOf(values, _), _) if field.kind == "enum" => self.choices(values),
             (_, Some(format)) => format.clone(),
             (_, None) if field.kind == "json" => "JSON".into(),
             _ => field.kind.clone(),
         }
+    }
+
+    /// What can be chosen.
+    fn choices(&self, values: &[Value]) -> String {
+        let named = |(at, value): (usize, &Value)| {
+            let label = self.field.labels.get(at).cloned();
+            label.unwrap_or_else(|| match value {
+                Value::String(text) => text.clone(),
+                value => value.to_string(),
+            })
+        };
+        let names: Vec<String> = values.iter().enumerate().map(named).collect();
+        names.join(" | ")
     }
 
     fn shown(&self) -> Option<String> {
@@ -355,7 +399,17 @@ impl Node {
                 }
                 (_, None) => return false,
             },
-            Held::OneOf(values, at) => return choose(values.len(), at, key),
+            Held::OneOf(values, at) => {
+                let named = |value: &Value| match value {
+                    Value::String(text) => text.clone(),
+                    value => value.to_string(),
+                };
+                let names: Vec<String> = match self.field.labels.is_empty() {
+                    true => values.iter().map(named).collect(),
+                    false => self.field.labels.clone(),
+                };
+                return choose(&names, at, key);
+            }
             Held::Items(items) => match (key, self.field.item.as_deref()) {
                 (Key::Char(' ' | '+') | Key::Right, Some(item))
                     if items.len() < limits::FORM_ITEMS =>
@@ -387,8 +441,22 @@ fn one_of(values: Vec<Value>, taken: Option<&Value>) -> Held {
     Held::OneOf(values, at)
 }
 
-/// Goes to the next of some values, or to none of them.
-fn choose(count: usize, at: &mut Option<usize>, key: Key) -> bool {
+/// Goes to the next of some values, to the next that begins with what was typed, or to none
+/// of them.
+fn choose(names: &[String], at: &mut Option<usize>, key: Key) -> bool {
+    let count = names.len();
+    if let Key::Char(typed) = key
+        && typed != ' '
+    {
+        let begins = |index: &usize| {
+            let first = names.get(*index).and_then(|name| name.chars().next());
+            first.is_some_and(|first| first.to_lowercase().eq(typed.to_lowercase()))
+        };
+        let from = at.map_or(0, |at| at + 1);
+        let found = (from..count).chain(0..from.min(count)).find(begins);
+        *at = found.or(*at);
+        return found.is_some();
+    }
     *at = match (key, *at) {
         (Key::Char(' ') | Key::Right, None) if count > 0 => Some(0),
         (Key::Char(' ') | Key::Right, Some(now)) => Some(now + 1).filter(|next| *next < count),

@@ -237,6 +237,11 @@ impl Model {
         open.count().max(self.state.waiting)
     }
 
+    /// Whether the gateway that was looked at is gone: what is known of it is of before.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.link, Link::Lost { .. })
+    }
+
     /// A time as this place's clocks have it.
     pub fn clock(&self, at: u64) -> String {
         let local = i64::try_from(at).unwrap_or(0).saturating_add(self.ahead);

@@ -179,6 +179,8 @@ pub struct RunPage {
     pub command: String,
     /// Its number, once the gateway has said it.
     pub call: Option<u64>,
+    /// Whether it is to be cancelled as soon as its number is known.
+    pub is_given_up: bool,
     /// What its server said about how far it is.
     pub progress: Option<String>,
     /// How it ended.

@@ -159,6 +159,14 @@ pub fn bytes(count: u64) -> String {
     format!("{value}{}", UNITS[unit])
 }
 
+/// So many of something.
+pub fn many(count: usize, one: &str, several: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {several}"),
+    }
+}
+
 /// A count in at most five characters.
 pub fn count(value: u64) -> String {
     match value {

@@ -78,7 +78,9 @@ fn linked(model: &mut Model, link: Link) -> Vec<Effect> {
         return Vec::new();
     }
     model.reading_calls = (false, false);
-    read_all(model)
+    let mut effects = read_all(model);
+    effects.extend(pages::unfilled(model));
+    effects
 }
 
 /// Everything is read anew.

@@ -2,7 +2,7 @@
 //! reaching its servers at its own addresses.
 
 use crate::{
-    Options, limits,
+    Options, identity, limits,
     roster::Prepared,
     running::{self, Running},
     tokens::{self, TokenError},
@@ -23,8 +23,13 @@ use switchboard_api::{
     settings::Reloaded,
     state::Document,
 };
-use switchboard_config::{Configured, Entry, Loaded, Scope, Source, Standing, Transport};
-use switchboard_host::{Remote, ServerSpec, Target, permission::Rules};
+use switchboard_config::{
+    Configured, Entry, Loaded, Permissions, Scope, Source, Standing, Transport,
+};
+use switchboard_host::{
+    Remote, ServerSpec, Target,
+    permission::{Mode, Rules},
+};
 
 pub(crate) use crate::limits::PROMPT;
 
@@ -117,6 +122,20 @@ impl Attached {
     /// Whether it permits just what these rules do.
     pub fn permits_the_same(&self, rules: &Rules) -> bool {
         *self.rules == **rules.made_of()
+    }
+
+    /// Whether it asks a person about whatever these settings want asked. By which mode it
+    /// decides about the rest does not matter.
+    fn asks_the_same(&self, permissions: &Permissions) -> bool {
+        let same = |mode| identity::of_rules(permissions, mode) == self.rules;
+        Mode::ALL.into_iter().any(same)
+    }
+
+    /// Whether this is an entry for a server that only this gateway has.
+    fn brought(&self, entry: &Entry) -> bool {
+        let here = format!("http://{}/mcp/", self.running.address);
+        let url = entry.url.as_deref();
+        entry.source == Source::Ours && url.is_some_and(|url| url.starts_with(&here))
     }
 
     /// Asks for what is at a path below `/api/v1/`, and waits so long in all.
@@ -291,6 +310,7 @@ pub(crate) fn answering(options: &Options) -> Vec<Attached> {
 pub(crate) fn lead(
     prepared: &mut [Prepared],
     here: &Path,
+    permissions: &Permissions,
     gateways: &mut [Attached],
 ) -> HashMap<String, ViaGateway> {
     let mut via = HashMap::new();
@@ -301,11 +321,19 @@ pub(crate) fn lead(
             continue;
         }
         let shared = Arc::new(gateway.clone());
-        for spec in prepared.iter_mut().filter_map(Prepared::spec) {
+        let asks = shared.asks_the_same(permissions);
+        for one in prepared.iter_mut() {
+            let brought = one.server().is_some_and(|(entry, _)| shared.brought(entry));
+            let Some(spec) = one.spec() else { continue };
+            if brought {
+                spec.asks_itself = asks;
+                continue;
+            }
             let Some(segment) = shared.find(spec).map(|known| known.segment.clone()) else {
                 continue;
             };
             if !via.contains_key(&*spec.name) && shared.reroute(spec) {
+                spec.asks_itself = asks;
                 let gateway = shared.clone();
                 via.insert(spec.name.to_string(), ViaGateway { gateway, segment });
             }

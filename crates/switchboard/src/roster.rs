@@ -75,7 +75,12 @@ impl Roster {
     ) -> Result<Self, Unfollowable> {
         let late = LateHost::default();
         let mut prepared = prepare(loaded, with, &late);
-        let via = attached::lead(&mut prepared, with.directory, gateways);
+        let via = attached::lead(
+            &mut prepared,
+            with.directory,
+            governance.permissions,
+            gateways,
+        );
         let (rules, pins) = governance.rules(&prepared, &via)?;
         let (specs, drafts) = split(prepared);
         let host = Host::new(specs, rules, style, Budget::default());

@@ -4,10 +4,11 @@
 
 use super::listen::announce;
 use crate::{
+    context::note,
     failure::{Code, Failure},
     life,
 };
-use std::sync::Arc;
+use std::{io::IsTerminal, sync::Arc};
 use switchboard::{
     Doors, VERSION,
     gateway::{Gateway, GatewayOptions, faces},
@@ -39,6 +40,11 @@ impl Alone {
             return life::short(async move |stop| {
                 let (host, gateway, _) = self.gateway();
                 begin(&host, &stop);
+                if std::io::stdin().is_terminal() {
+                    note(
+                        "it waits for messages of an MCP client on its standard input; Ctrl-C ends it",
+                    );
+                }
                 tracing::info!(server = %name, "running on standard streams");
                 let served = faces::stdio::serve(gateway, stop).await;
                 end(&name, &host).await;

@@ -123,6 +123,10 @@ async fn call(
     match answer {
         Ok(reply) => {
             check_result(&found, &reply.message).await;
+            let has_gateway = governed.is_behind_a_gateway(found.met.server().name());
+            if let Some(refused) = answered::refused(&reply.message).filter(|_| has_gateway) {
+                return Err(refused);
+            }
             show(
                 context,
                 options,

@@ -257,7 +257,7 @@ fn servers(loaded: Look, no_connect: bool, findings: &mut Findings) -> Result<()
     let usable = loaded.unusable().is_none();
     let governed = match loaded.clone().lawful() {
         Ok(config) => {
-            let approved = config.approve(&Approvals::at_start());
+            let approved = config.approve(&Approvals::at_start()).bring_along();
             Some(approved.govern(None, Purpose::Command)?)
         }
         Err(_) => None,

@@ -67,15 +67,26 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     let paint = term::stdout();
     out::line(&paint.bold(&safe::line(name)))?;
-    out::line(&format!("  scope   {}", entry.scope))?;
-    out::line(&format!("  from    {}", safe::line(&entry.place())))?;
+    if entry.comes_with().is_none() {
+        out::line(&format!("  scope   {}", entry.scope))?;
+        out::line(&format!("  from    {}", safe::line(&entry.place())))?;
+    }
     out::line(&format!("  state   {}", safe::lines(&reason)))?;
     if let Some(sign_in) = &sign_in {
         out::line(&format!("  sign-in {}", sign_in.words(name)))?;
     }
-    let text = serde_json::to_string_pretty(&written).unwrap_or_default();
-    for line in text.lines() {
-        out::line(&format!("  {}", safe::line(line)))?;
+    if written.is_null() {
+        // Nobody wrote it; where it is is all that there is to say.
+        let at = entry
+            .url
+            .as_deref()
+            .map(|url| format!("  at      {}", safe::line(url)));
+        at.map_or(Ok(()), |at| out::line(&at))?;
+    } else {
+        let text = serde_json::to_string_pretty(&written).unwrap_or_default();
+        for line in text.lines() {
+            out::line(&format!("  {}", safe::line(line)))?;
+        }
     }
     let explained = explain::server(&loaded, name);
     if explained.steps.len() > 1 {

@@ -7,6 +7,7 @@ use crate::{
     context::Context,
     failure::{Code, Failure},
     life, limits,
+    near::{did_you_mean, near},
     show::{out, safe, term},
 };
 use clap::Args;
@@ -61,6 +62,15 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         };
     }
     let gateway = gateway(context)?;
+    if let Some(name) = &options.server {
+        let names = gateway.servers.iter().map(|server| server.name.as_str());
+        if !names.clone().any(|known| known == name) {
+            let text = format!("the gateway has no server {name:?}");
+            let hint = did_you_mean(&near(name, names));
+            let hint = hint.unwrap_or_else(|| "see switchboard list".to_owned());
+            return Err(Failure::usage(text).hint(hint));
+        }
+    }
     let mut before: Option<Stats> = None;
     let mut look = || {
         let mut now = ask(&gateway)?;

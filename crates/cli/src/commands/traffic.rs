@@ -170,7 +170,12 @@ async fn copy(gateway: &Client, options: &CopyOptions) -> Result<Code, Failure> 
         Form::Curl => copies.curl.ok_or_else(|| not_kept(options.id))?,
         Form::Json => copies.line.ok_or_else(|| not_kept(options.id))?,
     };
-    out::line(&crate::show::safe::line(&text))?;
+    // What is for curl may take several lines; what stands in one is written out.
+    let text = match options.form {
+        Form::Curl => crate::show::safe::lines(&text),
+        Form::Call | Form::Json => crate::show::safe::line(&text),
+    };
+    out::line(&text)?;
     Ok(Code::Done)
 }
 

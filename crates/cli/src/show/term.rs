@@ -1,7 +1,7 @@
 //! Colours and symbols: only on a terminal, and only if wanted.
 
 use std::{
-    io::IsTerminal,
+    io::{IsTerminal, Write},
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -37,11 +37,28 @@ pub fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Columns of the terminal behind stdout.
+/// What `COLUMNS` says.
+fn columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok()
+}
+
+/// Whether somebody says how wide what is no terminal is.
+pub fn says_columns() -> bool {
+    columns().is_some()
+}
+
+/// Ends the line that a terminal has shown Ctrl-C on.
+pub fn end_line() {
+    if can_ask() {
+        let _ = writeln!(std::io::stderr());
+    }
+}
+
+/// Columns of the terminal behind stdout; where there is none, as many as `COLUMNS` says.
 pub fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout());
-    size.ok()
-        .map(|size| usize::from(size.ws_col))
+    let size = size.ok().map(|size| usize::from(size.ws_col));
+    size.or_else(columns)
         .filter(|columns| *columns > 20)
         .unwrap_or(100)
 }

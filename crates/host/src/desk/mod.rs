@@ -216,6 +216,13 @@ impl Desk {
                 client: false,
             };
         }
+        // Whoever makes a call by hand says with it whether it is meant.
+        if input.consent().is_some() && client.decides {
+            return Plan {
+                desk: false,
+                client: true,
+            };
+        }
         let can_client = client.can_be_put(input);
         let at = self.asks(&client.principal);
         let desk = Kind::of(input).is_some() && (at.asks_inbox() || !can_client);

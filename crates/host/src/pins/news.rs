@@ -86,6 +86,11 @@ impl Change {
         (self.before.as_ref().and_then(text), text(&self.now))
     }
 
+    /// Whether it was never there before.
+    pub fn is_new(&self) -> bool {
+        self.before.is_none()
+    }
+
     /// What a yes to it is a yes to.
     pub fn digest(&self) -> String {
         let before = self.before.as_ref().map_or("", |before| &before.hash);

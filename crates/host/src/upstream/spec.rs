@@ -50,6 +50,9 @@ pub struct ServerSpec {
     /// What it says of its tools is our own word, and not somebody's who could
     /// have written anything.
     pub is_vouched_for: bool,
+    /// It is behind a gateway that goes by the same rules and asks what they want asked:
+    /// nobody is asked a second time on the way there.
+    pub asks_itself: bool,
 }
 
 /// Why something that is not the host's own did not go well: only whoever gave it
@@ -268,6 +271,7 @@ impl ServerSpec {
             knowledge_file: None,
             may_start: None,
             is_vouched_for: false,
+            asks_itself: false,
         }
     }
 

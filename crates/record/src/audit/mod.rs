@@ -17,7 +17,7 @@ mod tests;
 mod verify;
 mod writer;
 
-pub use chain::{Record, hash, redact};
+pub use chain::{Record, hash, redact, redact_record};
 pub use folder::{Appender, Keep};
 pub use verify::{Problem, Verified, read, verify};
 pub use writer::{OnFailure, Sync};

@@ -80,10 +80,10 @@ fn known(
     };
     let nothing = Bytes::from_static(b"{}");
     let client = Client::new(principal.into(), revision, nothing, Arc::new(NoSink));
-    if let Some(hello) = found
+    let hello = found
         .hello(&client)
-        .filter(|hello| hello.revision.era() == era)
-    {
+        .filter(|hello| hello.revision.era() == era);
+    if let Some(hello) = hello.clone() {
         hellos.push(Hello {
             server: found.name().clone(),
             era,
@@ -100,7 +100,20 @@ fn known(
         let (Some(listing), Some(field)) = (listing, method.list_field()) else {
             continue;
         };
-        if calls.iter().any(is_it) {
+        // Of what a server has not declared nothing is asked: that it lists nothing is our
+        // word, and not its own.
+        let declares = |capability| match &hello {
+            Some(hello) => hello.declares(capability),
+            None => !listing.items.is_empty(),
+        };
+        let is_known = match list {
+            List::Tools => declares("tools"),
+            List::Resources => declares("resources"),
+            // Even who has resources need not have these.
+            List::Templates => !listing.items.is_empty(),
+            List::Prompts => declares("prompts"),
+        };
+        if !is_known || calls.iter().any(is_it) {
             continue;
         }
         let items: Vec<_> = listing

@@ -1,10 +1,10 @@
 //! The same call elsewhere: on a command line, for curl, as a line of JSON-RPC. They are
 //! made of what is shown, so that none holds a secret.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use switchboard_api::calls::{Call, Copies, Crossed};
 use switchboard_local::shell;
-use switchboard_wire::Method;
+use switchboard_wire::{Method, Revision};
 
 /// Where the gateway is, for whoever knows better.
 pub const GATEWAY: &str = "http://127.0.0.1:3700";
@@ -19,7 +19,7 @@ pub(super) fn of(call: &Call, messages: &[Crossed]) -> Copies {
     let value: Value = serde_json::from_str(text).unwrap_or_default();
     Copies {
         command: command(call, &value),
-        curl: Some(curl(call, &line)),
+        curl: Some(curl(call, &value, messages, &line)),
         line: Some(line),
     }
 }
@@ -35,18 +35,83 @@ fn command(call: &Call, request: &Value) -> Option<String> {
     Some(format!("switchboard call {}", words.join(" ")))
 }
 
-/// To the address of all servers as one.
-fn curl(call: &Call, line: &str) -> String {
+/// What is said before the first line.
+const TOKEN: &str = "# SWITCHBOARD_TOKEN is what `switchboard token create NAME` prints";
+
+/// As a request at the address of its server alone, under the names that the server itself
+/// has, so that it does not matter which of the gateway's addresses its client uses. Where
+/// its era has sessions, the line that opens one comes first.
+fn curl(call: &Call, request: &Value, messages: &[Crossed], line: &str) -> String {
+    let (address, line, name) = match &call.server {
+        Some(server) => {
+            let (line, name) = with_own_names(request, messages, line);
+            (format!("{GATEWAY}/mcp/{}", in_path(server)), line, name)
+        }
+        None => (format!("{GATEWAY}/mcp"), line.to_owned(), None),
+    };
+    let to = quoted(&address);
+    let send = format!(
+        "curl -sS {to} -H \"Authorization: Bearer $SWITCHBOARD_TOKEN\" \
+         -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'"
+    );
+    if call.client_era == "modern" {
+        let version = Revision::NEWEST.as_str();
+        let method = quoted(&call.method);
+        let name = name.map(|name| format!(" -H {}", quoted(&format!("Mcp-Name: {name}"))));
+        return format!(
+            "{TOKEN}\n{send} -H 'MCP-Protocol-Version: {version}' -H 'Mcp-Method: '{method}{} --data {}",
+            name.unwrap_or_default(),
+            quoted(&line)
+        );
+    }
+    let version = Revision::NEWEST_LEGACY.as_str();
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": Method::Initialize.as_str(), "params": {
+        "protocolVersion": version, "capabilities": {},
+        "clientInfo": {"name": "curl", "version": "1"}}});
+    let hello = quoted(&hello.to_string());
     format!(
-        "curl -sS {GATEWAY}/mcp -H 'Authorization: Bearer '\"$SWITCHBOARD_TOKEN\" \
-         -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'{} \
-         --data {}",
-        match call.client_era.as_str() {
-            "modern" => " -H 'MCP-Protocol-Version: 2026-07-28'",
-            _ => " -H \"Mcp-Session-Id: $MCP_SESSION\"",
-        },
-        quoted(line)
+        "{TOKEN}\n# the session that it is in\n\
+         MCP_SESSION=$({send} -D - -o /dev/null --data {hello} | tr -d '\\r' | sed -n 's/^[Mm]cp-[Ss]ession-[Ii]d: *//p')\n\
+         {send} -H \"Mcp-Session-Id: $MCP_SESSION\" -H 'MCP-Protocol-Version: {version}' --data {}",
+        quoted(&line)
     )
+}
+
+/// The request with the name that its server has for what is asked for, and that name.
+fn with_own_names(request: &Value, messages: &[Crossed], line: &str) -> (String, Option<String>) {
+    let sent = messages.iter().find(|one| one.edge == "to-server");
+    let sent = sent.and_then(|one| serde_json::from_str::<Value>(one.text.as_deref()?).ok());
+    let mut own = request.clone();
+    let Some(params) = own.get_mut("params").and_then(Value::as_object_mut) else {
+        return (line.to_owned(), None);
+    };
+    for key in ["name", "uri"] {
+        let theirs = sent.as_ref().map(|sent| sent["params"][key].clone());
+        let theirs = theirs.filter(Value::is_string);
+        if let (Some(named), Some(theirs)) = (params.get_mut(key), theirs) {
+            *named = theirs;
+        }
+    }
+    let name = params.get("name").or_else(|| params.get("uri"));
+    let name = name.and_then(Value::as_str).map(str::to_owned);
+    match own == *request {
+        true => (line.to_owned(), name),
+        false => (own.to_string(), name),
+    }
+}
+
+/// A name as a part of a path.
+fn in_path(name: &str) -> String {
+    let mut path = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                path.push(char::from(byte));
+            }
+            other => path.push_str(&format!("%{other:02X}")),
+        }
+    }
+    path
 }
 
 /// A word for a shell.

@@ -50,7 +50,6 @@ fn a_form_is_filled_in() {
     form.key(Key::Right);
     form.step(1);
     form.key(Key::Char('+'));
-    form.step(1);
     typing(&mut form, "a");
     form.step(1);
     form.key(Key::Left);
@@ -141,4 +140,49 @@ fn a_schema_that_is_too_deep_ends_in_json() {
     }
     let form = Form::new(deep);
     assert_eq!(form.rows().last().unwrap().kind, "JSON");
+}
+
+/// A new item is what one types into next.
+#[test]
+fn nothing_that_is_typed_on_a_list_is_lost() {
+    let mut list = field("tags", "array", false);
+    list.item = Some(Box::new(field("", "string", false)));
+    let mut people = field("people", "array", false);
+    people.item = Some(Box::new(object(vec![
+        field("name", "string", true),
+        field("age", "integer", false),
+    ])));
+    let mut form = Form::new(object(vec![list, people]));
+    form.key(Key::Char(' '));
+    typing(&mut form, "first one");
+    form.step(-1);
+    // Also without the key that adds one.
+    typing(&mut form, "second");
+    form.step(1);
+    form.key(Key::Char('+'));
+    typing(&mut form, "Ann");
+    form.step(1);
+    typing(&mut form, "7");
+    form.step(-3);
+    form.paste("Bob");
+    assert_eq!(
+        form.value().unwrap(),
+        json!({"tags": ["first one", "second"], "people": [{"name": "Ann", "age": 7}, {"name": "Bob"}]})
+    );
+}
+
+#[test]
+fn choices_are_shown_and_found_by_their_first_letter() {
+    let mut level = field("level", "enum", true);
+    level.values = vec![json!("low"), json!("high"), json!("hidden")];
+    let mut form = Form::new(object(vec![level]));
+    assert_eq!(form.rows()[0].kind, "low | high | hidden");
+    form.faults = form.value().unwrap_err();
+    assert_eq!(form.rows()[0].fault.as_deref(), Some("is needed"));
+    typing(&mut form, "h");
+    // What was wrong is not said of what has been filled in since.
+    assert_eq!(form.rows()[0].fault, None);
+    assert_eq!(form.value().unwrap(), json!({ "level": "high" }));
+    typing(&mut form, "h");
+    assert_eq!(form.value().unwrap(), json!({ "level": "hidden" }));
 }

@@ -66,15 +66,15 @@ fn typed(kind: &str, text: &str, path: &str, faults: &mut Vec<Fault>) -> Option<
         "string" => return Some(Value::String(text.to_owned())),
         "integer" => match text.trim().parse::<Number>() {
             Ok(number) if number.is_i64() || number.is_u64() => return Some(Value::Number(number)),
-            _ => "is a whole number".to_owned(),
+            _ => "must be a whole number".to_owned(),
         },
         "number" => match text.trim().parse::<Number>() {
             Ok(number) => return Some(Value::Number(number)),
-            Err(_) => "is a number".to_owned(),
+            Err(_) => "must be a number".to_owned(),
         },
         _ => match serde_json::from_str(text) {
             Ok(value) => return Some(value),
-            Err(error) => format!("is JSON: {error}"),
+            Err(error) => format!("must be JSON: {error}"),
         },
     };
     faults.push(fault(path, &wrong));

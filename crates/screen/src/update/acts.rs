@@ -17,6 +17,7 @@ pub(super) const CASSETTE: &str = "calls.mcp.jsonl";
 pub(super) fn entered(model: &mut Model) -> Vec<Effect> {
     match model.view {
         View::Clients => vec![Effect::Ask(Ask::Tokens)],
+        View::Tools => vec![Effect::Ask(Ask::Tools)],
         View::Traffic => read_calls(model).into_iter().collect(),
         View::Doctor if matches!(model.doctor, Doctor::Unasked) => examine(model),
         _ => Vec::new(),
@@ -307,6 +308,8 @@ fn finding(model: &mut Model, key: Key) -> Vec<Effect> {
             // The command is shown before it is run.
             match finding.command().map(str::to_owned) {
                 Some(command) => prompt::open(model, Asked::Command, &command),
+                None if finding.level == "ok" => model.tell("all is well with it"),
+                None if finding.advice.is_none() => model.tell("nothing is to be done about it"),
                 None => model.tell("there is no command for it: do what it says"),
             }
         }

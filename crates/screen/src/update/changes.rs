@@ -8,7 +8,10 @@ use crate::{
     model::{Model, View},
     page::{Kind, Tab},
 };
-use switchboard_api::{calls::Call, events::Event, questions::Question, state::Server};
+use switchboard_api::{
+    calls::Call, events::Event, questions::Question, state::Server, tools::Tool,
+};
+use switchboard_wire::Method;
 
 pub(super) fn changed(model: &mut Model, event: Event) -> Vec<Effect> {
     match event {
@@ -111,6 +114,7 @@ fn call_changed(model: &mut Model, call: Call) -> Vec<Effect> {
     } else {
         Vec::new()
     };
+    count(model, &call);
     // Which calls a filter means is the gateway's to say.
     if !model.lists[View::Traffic as usize].filter.is_empty() {
         return effects.into_iter().chain(read_calls(model)).collect();
@@ -125,6 +129,22 @@ fn call_changed(model: &mut Model, call: Call) -> Vec<Effect> {
     }
     model.settle(View::Traffic);
     effects
+}
+
+/// A call that has ended counts at its tool, until the tools are read again.
+fn count(model: &mut Model, call: &Call) {
+    let runs = |outcome: &str| matches!(outcome, "running" | "waiting");
+    let known = model.calls.iter().find(|known| known.id == call.id);
+    let is_counted = known.is_some_and(|known| !runs(&known.outcome));
+    if runs(&call.outcome) || is_counted || call.method != Method::ToolsCall.as_str() {
+        return;
+    }
+    let is_it = |tool: &&mut Tool| {
+        Some(&tool.server) == call.server.as_ref() && Some(&tool.name) == call.name.as_ref()
+    };
+    if let Some(tool) = model.tools.iter_mut().find(is_it) {
+        tool.calls += 1;
+    }
 }
 
 pub(super) fn question_changed(model: &mut Model, question: Question) {

@@ -269,6 +269,7 @@ pub(super) fn run(model: &mut Model, title: String, make: Make, command: String)
         make: make.clone(),
         command,
         call: None,
+        is_given_up: false,
         progress: None,
         outcome: None,
         raw: false,
@@ -307,12 +308,16 @@ pub(super) fn begun(model: &mut Model, call: &Call) -> Vec<Effect> {
                     .as_deref()
                     .is_some_and(|made| name.ends_with(made))
             });
-            (same && named).then(|| run.call = Some(call.id))
+            (same && named).then(|| {
+                run.call = Some(call.id);
+                run.is_given_up
+            })
         }
         _ => None,
     };
     match model.pages.iter_mut().rev().find_map(waits) {
-        Some(()) => vec![Effect::Later(limits::PROGRESS, Ask::Detail(call.id))],
+        Some(true) => vec![Effect::Ask(Ask::Cancel(call.id))],
+        Some(false) => vec![Effect::Later(limits::PROGRESS, Ask::Detail(call.id))],
         None => Vec::new(),
     }
 }

@@ -186,6 +186,18 @@ pub(super) fn read(model: &Model) -> Vec<Effect> {
     }
 }
 
+/// Asks again for the fields of forms that have none yet: whoever was asked may be gone.
+pub(super) fn unfilled(model: &Model) -> Vec<Effect> {
+    let unfilled = model.pages.iter().filter_map(|page| match &page.kind {
+        Kind::Form(form) if form.form.is_none() => Some(Effect::Ask(Ask::Form {
+            page: page.id,
+            schema: form.schema.clone(),
+        })),
+        _ => None,
+    });
+    unfilled.collect()
+}
+
 fn server_key(model: &mut Model, key: Key) -> Vec<Effect> {
     let Some(page) = model.pages.last_mut() else {
         return Vec::new();
@@ -252,6 +264,11 @@ fn run_key(model: &mut Model, key: Key) -> Vec<Effect> {
     match key {
         Key::Char('x' | 'c') | Key::Ctrl('x') if run.outcome.is_none() => match run.call {
             Some(call) => vec![Effect::Ask(Ask::Cancel(call))],
+            // It has only just left: it is cancelled as soon as it is known by which number.
+            None if !run.is_given_up => {
+                run.is_given_up = true;
+                Vec::new()
+            }
             None => {
                 run.outcome = Some(Outcome::Abandoned);
                 vec![Effect::Abandon(id)]

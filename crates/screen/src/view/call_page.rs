@@ -71,10 +71,11 @@ fn is_error(made: &Made) -> bool {
 
 /// A call that was made here, and what became of it.
 pub(super) fn run(run: &RunPage, width: usize) -> Vec<Line> {
-    let mut lines = vec![
-        Line::of(" $ ", Look::Dim).and(run.command.clone(), Look::Dim),
-        Line::empty(),
-    ];
+    let command = text::wrapped(&format!("$ {}", run.command), width).into_iter();
+    let mut lines: Vec<Line> = command
+        .map(|line| Line::of(format!(" {line}"), Look::Dim))
+        .collect();
+    lines.push(Line::empty());
     match &run.outcome {
         None => {
             let text = run

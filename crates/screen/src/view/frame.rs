@@ -73,7 +73,7 @@ fn said(model: &Model) -> Line {
         return Line::of(format!(" {}", told.text), look);
     }
     if let Link::Lost { why } = &model.link {
-        let text = format!(" the gateway is gone ({why}); waiting for one: switchboard up");
+        let text = format!(" the gateway is gone; switchboard up starts one ({why})");
         return Line::of(text, Look::Bad);
     }
     let filter = &model.list().filter;
@@ -153,6 +153,7 @@ fn hint(model: &Model, prompt: &Prompt) -> String {
             let verb = text.split_whitespace().next().unwrap_or_default();
             let known = model.verbs.iter().find(|known| known.name == verb);
             match known {
+                Some(verb) if verb.name == "add" => " add NAME -- COMMAND, or add NAME URL".into(),
                 Some(verb) => format!(" {}", verb.about),
                 None => " a command of switchboard; Tab completes, ! gives it the terminal".into(),
             }

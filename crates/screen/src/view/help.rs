@@ -2,7 +2,7 @@
 
 use crate::{
     model::{Model, View},
-    page::{Kind, Tab},
+    page::{Kind, Page, Tab},
 };
 use switchboard_api::questions::{Kind as Asks, Question};
 
@@ -28,7 +28,12 @@ type Keys = Vec<(&'static str, &'static str)>;
 
 /// All keys that mean something now, for the page of keys.
 pub(super) fn all(model: &Model) -> Keys {
-    let mut keys = of_view(model);
+    // This page lies over what the keys are of.
+    let behind = model
+        .pages
+        .iter()
+        .rfind(|page| !matches!(page.kind, Kind::Keys));
+    let mut keys = behind.map_or_else(|| of_view(model), |page| of_page(model, page));
     keys.extend(EVERYWHERE);
     if model.over_up {
         keys.pop();
@@ -49,6 +54,15 @@ pub(super) fn keys(model: &Model) -> Keys {
         ]);
         return keys;
     };
+    let mut keys = of_page(model, page);
+    if !matches!(page.kind, Kind::Form(_) | Kind::SignIn(_)) {
+        keys.extend([("Esc", "back"), ("?", "keys")]);
+    }
+    keys
+}
+
+/// What keys do on a page.
+fn of_page(model: &Model, page: &Page) -> Keys {
     let mut keys: Keys = match &page.kind {
         Kind::Server(server) => match server.tab {
             Tab::Tools => vec![("Enter", "run")],
@@ -106,7 +120,6 @@ pub(super) fn keys(model: &Model) -> Keys {
             ("x", "sign out"),
         ]);
     }
-    keys.extend([("Esc", "back"), ("?", "keys")]);
     keys
 }
 
@@ -140,7 +153,21 @@ pub(super) fn answers(question: &Question) -> Keys {
     keys
 }
 
+/// What keys do on the lines of a view; those that are about a line only where there is one.
 fn of_view(model: &Model) -> Keys {
+    let without_a_line: &[&str] = match model.view {
+        View::Servers | View::Clients => &["n"],
+        View::Traffic => &["t"],
+        View::Doctor => &["r"],
+        View::Tools | View::Inbox => &[],
+    };
+    let is_empty = model.keys(model.view).is_empty();
+    let mut keys = on_lines(model);
+    keys.retain(|(key, _)| !is_empty || without_a_line.contains(key));
+    keys
+}
+
+fn on_lines(model: &Model) -> Keys {
     match model.view {
         View::Servers => vec![
             ("Enter", "open"),
@@ -178,7 +205,9 @@ fn of_view(model: &Model) -> Keys {
                 questions
                     .get(model.list().at)
                     .into_iter()
-                    .flat_map(|it| answers(it)),
+                    .flat_map(|it| answers(it))
+                    // It opens the question first.
+                    .filter(|(key, _)| *key != "Enter"),
             );
             keys
         }

@@ -386,7 +386,12 @@ fn draw_form(page: &FormPage, canvas: &mut Canvas<'_>) -> Cursor {
     let width = usize::from(canvas.width());
     let inner = width.saturating_sub(2);
     let (mut lines, starts) = form_lines(page, inner);
-    let form = page.form.as_ref()?;
+    let Some(form) = &page.form else {
+        for (row, line) in (2..canvas.height() - 2).zip(&lines) {
+            canvas.line(row, line);
+        }
+        return None;
+    };
     let height = usize::from(canvas.height() - frame::AROUND - 1);
     let at = starts.get(form.at).copied().unwrap_or(0);
     let first = top(lines.len(), height, at);

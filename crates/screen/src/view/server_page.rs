@@ -128,8 +128,11 @@ fn overview(model: &Model, page: &ServerPage, width: usize) -> Vec<Line> {
         number(server.tokens)
     );
     let use_ = format!(
-        "{} clients, {} copies, {} calls in flight, restarts: {}",
-        server.clients, server.copies, server.in_flight, server.restarts
+        "{}, {}, {} in flight, restarts: {}",
+        text::many(server.clients, "client", "clients"),
+        text::many(server.copies, "copy", "copies"),
+        text::many(server.in_flight, "call", "calls"),
+        server.restarts
     );
     let facts = [
         ("runs", Some(server.target.clone())),
@@ -144,7 +147,10 @@ fn overview(model: &Model, page: &ServerPage, width: usize) -> Vec<Line> {
         ("memory", server.memory.map(text::bytes)),
         (
             "held",
-            (server.held > 0).then(|| format!("{} definitions changed: A shows them", server.held)),
+            (server.held > 0).then(|| {
+                let many = text::many(server.held, "definition waits", "definitions wait");
+                format!("{many} for approval: A shows them")
+            }),
         ),
     ];
     for (what, fact) in facts {

@@ -51,7 +51,10 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) {
         if index == model.list().at {
             chosen = Some(rows.len());
         }
-        rows.push(row(server, &room));
+        rows.push(match model.is_lost() {
+            true => row(&unseen(server), &room),
+            false => row(server, &room),
+        });
     }
     // Of the chosen one three lines are shown, and a fourth where it says why.
     let server = servers.get(model.list().at).copied();
@@ -169,6 +172,10 @@ fn worst(server: &Server) -> Look {
 
 /// State, sign-in and usability, each with when and by what it was seen.
 pub(super) fn about(model: &Model, server: &Server) -> Vec<Line> {
+    let before = match model.is_lost() {
+        true => vec![Line::of(" as it was when the gateway went:", Look::Warn)],
+        false => Vec::new(),
+    };
     let mut lines = vec![
         seen(
             model,
@@ -196,7 +203,18 @@ pub(super) fn about(model: &Model, server: &Server) -> Vec<Line> {
     if let Some(hint) = all.into_iter().find_map(|seen| seen.hint.as_deref()) {
         lines.push(Line::of(" do: ", Look::Key).and(hint, Look::Plain));
     }
-    lines
+    before.into_iter().chain(lines).collect()
+}
+
+/// A server of which nobody can tell any more how it is.
+fn unseen(server: &Server) -> Server {
+    Server {
+        state: Seen::default(),
+        sign_in: Seen::default(),
+        usable: Seen::default(),
+        memory: None,
+        ..server.clone()
+    }
 }
 
 fn seen(model: &Model, what: &str, word: &str, seen: &Seen, look: Look) -> Line {
@@ -214,6 +232,22 @@ fn seen(model: &Model, what: &str, word: &str, seen: &Seen, look: Look) -> Line 
     line
 }
 
+/// What a key or a command does, on as many lines as it takes.
+fn step(key: &str, does: &str, width: usize) -> Vec<Line> {
+    let mut left = key.chars().count();
+    let rows = text::wrapped(&format!("{key} {does}"), width.saturating_sub(4));
+    let mut lines = Vec::new();
+    for row in rows {
+        let indent = if lines.is_empty() { "  " } else { "    " };
+        let typed: String = row.chars().take(left).collect();
+        let rest: String = row.chars().skip(left).collect();
+        // The space at which it was broken is gone.
+        left = left.saturating_sub(row.chars().count() + 1);
+        lines.push(Line::of(format!("{indent}{typed}"), Look::Key).and(rest, Look::Plain));
+    }
+    lines
+}
+
 /// Nothing is there: what to do about that.
 fn empty(model: &Model, canvas: &mut Canvas<'_>) {
     let lines = if !model.known {
@@ -221,19 +255,22 @@ fn empty(model: &Model, canvas: &mut Canvas<'_>) {
     } else if !model.list().filter.is_empty() {
         vec![Line::of(" nothing fits the filter", Look::Dim)]
     } else {
-        let key = |key: &str, does: &str| {
-            Line::of(format!("  {key}"), Look::Key).and(format!(" {does}"), Look::Plain)
-        };
-        vec![
+        let mut lines = vec![
             Line::of(" No server is configured here yet.", Look::Bold),
             Line::empty(),
-            key("n", "adds one: a name, then a command or an address"),
-            key(":import", "takes over what other clients have"),
-            key(
+        ];
+        let width = usize::from(canvas.width());
+        for (key, does) in [
+            ("n", "adds one: a name, then a command or an address"),
+            (":import", "takes over what other clients have"),
+            (
                 ":add files -- switchboard builtin files",
                 "adds one that comes along",
             ),
-        ]
+        ] {
+            lines.extend(step(key, does, width));
+        }
+        lines
     };
     for (row, line) in (2..canvas.height() - 2).zip(&lines) {
         canvas.line(row, line);

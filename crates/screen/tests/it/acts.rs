@@ -113,6 +113,7 @@ fn a_running_call_shows_how_far_it_is_and_is_cancelled() {
         make,
         command: String::new(),
         call: None,
+        is_given_up: false,
         progress: None,
         outcome: None,
         raw: false,

@@ -1,9 +1,13 @@
 //! Every view and page, as text, in three sizes.
 
-use crate::{samples::Bench, snapshots::Snapshots};
+use crate::{
+    samples::{Bench, call},
+    snapshots::Snapshots,
+};
 use ratatui::{buffer::Buffer, layout::Rect};
 use std::path::Path;
-use switchboard_screen::{Key, Link, Message, Model, picture, view};
+use switchboard_api::events::Event;
+use switchboard_screen::{Key, Link, Message, Model, page, picture, view};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (40, 12)];
 
@@ -120,6 +124,99 @@ fn a_void_sign_in_is_never_called_connected() {
             bench.key(Key::Esc);
         }
     }
+}
+
+/// The keys that are shown are those of what one looks at.
+#[test]
+fn keys_of_a_page_are_shown_on_a_page() {
+    let mut bench = Bench::new(80, 40);
+    bench.types("2\nhello\n\n\n?");
+    let on_result = text(&cells(&bench.model));
+    assert!(on_result.contains("copy as command"), "{on_result}");
+    assert!(!on_result.contains("permission"), "{on_result}");
+    let mut bench = Bench::new(80, 40);
+    bench.types("jjt?");
+    let on_server = text(&cells(&bench.model));
+    assert!(on_server.contains("next tab"), "{on_server}");
+    assert!(!on_server.contains("enable all"), "{on_server}");
+    let mut bench = Bench::new(80, 40);
+    bench.types("?");
+    assert!(text(&cells(&bench.model)).contains("enable all"));
+}
+
+/// What to do first is there to its end, however narrow it is.
+#[test]
+fn first_steps_are_never_cut() {
+    let model = Model {
+        size: (40, 12),
+        known: true,
+        link: Link::Inside,
+        ..Model::default()
+    };
+    let text = text(&cells(&model));
+    assert!(!text.contains('…'), "{text}");
+    for end in ["address", "clients have", "comes along"] {
+        assert!(text.contains(end), "{end}: {text}");
+    }
+    // Keys about a line are for where there is one.
+    assert!(!text.contains("reconnect"), "{text}");
+}
+
+/// Of a gateway that is gone nothing is known; a form that was asked for meanwhile comes when
+/// there is one again.
+#[test]
+fn what_a_lost_gateway_said_is_not_shown_as_if_it_held() {
+    let lost = || {
+        let why = "connection refused".to_owned();
+        Message::Linked(Link::Lost { why })
+    };
+    let mut bench = Bench::new(80, 24);
+    bench.happens(lost());
+    let shown = text(&cells(&bench.model));
+    let row = shown.lines().find(|line| line.contains("github"));
+    let row = row.unwrap_or_else(|| panic!("{shown}"));
+    assert!(!row.contains("connected") && !row.contains("yes"), "{row}");
+    for (columns, rows) in SIZES {
+        let mut bench = Bench::new(columns, rows);
+        bench.happens(lost());
+        let shown = text(&cells(&bench.model));
+        assert!(shown.contains("switchboard up"), "{shown}");
+    }
+
+    let mut bench = Bench::new(80, 24);
+    bench.types("2\n");
+    let Some(page::Kind::Form(form)) = bench.model.pages.last_mut().map(|page| &mut page.kind)
+    else {
+        panic!("no form")
+    };
+    form.form = None;
+    let waiting = text(&cells(&bench.model));
+    assert!(waiting.contains('…'), "{waiting}");
+    bench.happens(Message::Linked(Link::Attached {
+        address: "127.0.0.1:3700".into(),
+    }));
+    let shown = text(&cells(&bench.model));
+    assert!(shown.contains("message*"), "{shown}");
+}
+
+/// A call that has ended counts at its tool at once.
+#[test]
+fn calls_are_counted_as_they_end() {
+    let mut bench = Bench::new(80, 24);
+    bench.types("2");
+    let before = bench.model.tools[0].calls;
+    let (server, name) = (
+        bench.model.tools[0].server.clone(),
+        bench.model.tools[0].name.clone(),
+    );
+    for outcome in ["running", "ok", "ok"] {
+        let mut call = call(77, &name, outcome);
+        call.server = Some(server.clone());
+        bench.event(Event::Call {
+            call: Box::new(call),
+        });
+    }
+    assert_eq!(bench.model.tools[0].calls, before + 1);
 }
 
 /// The pictures of the guide are drawn from the same cells.

@@ -2,7 +2,7 @@
 
 use crate::{Options, roster::Prepared};
 use std::{collections::HashMap, path::Path};
-use switchboard_config::Loaded;
+use switchboard_config::{Loaded, Permissions};
 
 /// A running gateway, of which this build uses none.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,7 @@ pub(crate) fn answering(_: &Options) -> Vec<Attached> {
 pub(crate) fn lead(
     _: &mut [Prepared],
     _: &Path,
+    _: &Permissions,
     _: &mut [Attached],
 ) -> HashMap<String, ViaGateway> {
     HashMap::new()

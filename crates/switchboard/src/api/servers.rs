@@ -236,7 +236,7 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Answer {
     };
     let cut = items.len() > limits::API_LIST;
     let items = items.iter().take(limits::API_LIST);
-    let items = items.filter_map(|item| without::item(&item.raw));
+    let items = items.filter_map(|item| without::item_of(&server, &item.raw));
     Reply::json(&Listed {
         items: items.collect(),
         cut,

@@ -158,7 +158,7 @@ fn tool(
 ) -> Tool {
     let uses = api.watching.tap().map(|tap| tap.uses());
     let met = api.caller.to(server);
-    let definition: Option<Value> = without::item(&item.raw);
+    let definition: Option<Value> = without::item_of(server, &item.raw);
     let text = |key: &str| {
         let text = definition.as_ref()?[key].as_str();
         text.map(str::to_owned)

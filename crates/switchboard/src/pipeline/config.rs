@@ -16,7 +16,7 @@ use crate::{
 use std::sync::Arc;
 use std::{fmt, ops::Deref, path::PathBuf};
 use switchboard_config::{
-    self as config, Configured, Entry, Environment, Fault, Loaded, PermissionRule, Request, Scope,
+    self as config, Configured, Entry, Environment, Fault, Loaded, Request, Scope,
     expand::{self, Expanded},
 };
 
@@ -189,17 +189,10 @@ impl Look {
 
     /// Adds what running gateways have besides what is configured.
     pub fn bring_along(&mut self) {
-        // Where a person has to be asked it is at this terminal, by us alone.
-        if self.options.strict || self.loaded.exclusive.is_some() || self.asks() {
+        if self.options.strict || self.loaded.exclusive.is_some() {
             return;
         }
         attached::bring_along(&self.options, &mut self.loaded);
-    }
-
-    /// Whether a rule wants a person to be asked.
-    pub(super) fn asks(&self) -> bool {
-        let asks = |rule: &PermissionRule| rule.list == "ask";
-        self.loaded.permissions.rules.iter().any(asks)
     }
 
     /// What became of each entry, without anything that could be started.

@@ -9,7 +9,7 @@ use crate::{
 };
 use std::sync::Arc;
 use switchboard_agent::{Agent, AgentBuilder};
-use switchboard_config::Standing;
+use switchboard_config::{Source, Standing};
 use switchboard_host::{Announcement, Host, permission::Mode};
 use switchboard_model::search;
 use switchboard_wire::name::Style;
@@ -45,8 +45,7 @@ impl Governed {
         let options = look.options.clone();
         let announcement = Announcement::default();
         announcement.set(look.about_folder());
-        // Where a person has to be asked it is at this terminal, by us alone.
-        let shares = purpose == Purpose::Command && !look.asks() && look.active().next().is_some();
+        let shares = purpose == Purpose::Command && look.active().next().is_some();
         let mut gateways = match shares {
             true => options.gateways(),
             false => Vec::new(),
@@ -125,6 +124,14 @@ impl Governed {
     /// How a server is reached that a running gateway has.
     pub fn via(&self, name: &str) -> Option<&ViaGateway> {
         self.roster.via.get(name)
+    }
+
+    /// Whether a server is reached through a running gateway, which may have refused what
+    /// was asked of it.
+    pub fn is_behind_a_gateway(&self, name: &str) -> bool {
+        let brought =
+            |member: &Member| member.entry.name == name && member.entry.source == Source::Ours;
+        self.via(name).is_some() || self.members().iter().any(brought)
     }
 
     /// Times and numbers.

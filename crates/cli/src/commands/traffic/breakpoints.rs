@@ -3,6 +3,7 @@
 use super::{failed, json};
 use crate::{
     commands::inbox,
+    context::warn,
     failure::{Advice, Code, Failure},
     show::{out, safe, term},
 };
@@ -13,6 +14,7 @@ use switchboard::api::{
         breakpoints::{At, Breakpoint, Breakpoints, SetBreakpoint},
         events::Event,
         questions::Kind,
+        servers::Serving,
     },
 };
 use tokio_util::sync::CancellationToken;
@@ -94,6 +96,24 @@ pub async fn run(
     show(&all, options.json)
 }
 
+/// The servers that a filter names and the gateway does not have.
+async fn unknown_servers(gateway: &Client, filter: &[String]) -> Vec<String> {
+    let words = filter.iter().flat_map(|part| part.split_whitespace());
+    let named = words.filter_map(|word| word.strip_prefix("server:"));
+    let named: Vec<&str> = named
+        .filter(|name| !name.contains(['*', '"', ',']))
+        .collect();
+    if named.is_empty() {
+        return Vec::new();
+    }
+    let Ok(serving) = gateway.get::<Serving>("servers").await else {
+        return Vec::new();
+    };
+    let is_there = |name: &str| serving.servers.iter().any(|server| server.name == name);
+    let unknown = named.into_iter().filter(|name| !is_there(name));
+    unknown.map(str::to_owned).collect()
+}
+
 async fn set(
     gateway: &Client,
     options: &Options,
@@ -104,6 +124,11 @@ async fn set(
         true => Some(gateway.events("topics=questions").await),
         false => None,
     };
+    for name in unknown_servers(gateway, &options.filter).await {
+        warn(&format!(
+            "the gateway has no server {name:?}: nothing of it can be held"
+        ));
+    }
     let set = SetBreakpoint {
         filter: options.filter.join(" "),
         at: match options.at {

@@ -65,7 +65,9 @@ pub async fn run(
         false => None,
     };
     let mut shown = HashSet::new();
-    for call in earlier(gateway, &filter, options.last).await? {
+    let earlier = earlier(gateway, &filter, options.last).await?;
+    begin(options, earlier.is_empty(), follows)?;
+    for call in earlier {
         if call.took.is_some() {
             shown.insert(call.id);
         }
@@ -110,6 +112,24 @@ pub async fn run(
     }
 }
 
+/// Says what the columns are, or that there is nothing yet.
+fn begin(options: &ListOptions, is_empty: bool, follows: bool) -> Result<(), Failure> {
+    if options.json {
+        return Ok(());
+    }
+    if is_empty && options.last > 0 {
+        note(match options.filter.is_empty() {
+            true => "no calls were made yet",
+            false => "no calls that were made fit the filter",
+        });
+    }
+    let paint = term::stdout();
+    match paint.terminal && (follows || !is_empty) {
+        true => out::line(&paint.dim(&head())),
+        false => Ok(()),
+    }
+}
+
 /// The last calls, the oldest first.
 async fn earlier(gateway: &Client, filter: &str, most: usize) -> Result<Vec<Call>, Failure> {
     if most == 0 {
@@ -144,9 +164,97 @@ fn show(call: &Call, as_json: bool) -> Result<(), Failure> {
     }
 }
 
-/// One call on one line.
+/// Columns for client, server and name; where there is no room, the client is left out, and
+/// so are sizes and the last digits of times.
+struct Room {
+    client: usize,
+    server: usize,
+    name: usize,
+    is_narrow: bool,
+}
+
+impl Room {
+    fn now() -> Self {
+        let width = match term::stdout().terminal {
+            true => term::width(),
+            false => usize::MAX,
+        };
+        match width {
+            0..WHOLE => {
+                let rest = width.saturating_sub(BESIDE_NARROW);
+                let server = (rest / 3).clamp(6, 14);
+                Self {
+                    client: 0,
+                    server,
+                    name: rest.saturating_sub(server).max(8),
+                    is_narrow: true,
+                }
+            }
+            _ => Self {
+                client: 16,
+                server: 14,
+                name: 28,
+                is_narrow: false,
+            },
+        }
+    }
+
+    /// The parts of a line in their columns.
+    fn line(&self, parts: [&str; 9]) -> String {
+        let [id, at, client, server, name, outcome, theirs, ours, size] = parts;
+        let right = |text: &str, room: usize| {
+            let fill = room.saturating_sub(safe::columns(text));
+            format!("{}{text}", " ".repeat(fill))
+        };
+        let (server, name) = (column(server, self.server), column(name, self.name));
+        let (id, theirs, ours) = (right(id, 6), right(theirs, 9), right(ours, 9));
+        match self.is_narrow {
+            true => {
+                let at = column(at, 8);
+                format!("{id}  {at}  {server} {name} {outcome} {theirs} {ours}")
+            }
+            false => {
+                let (at, client) = (column(at, 12), column(client, self.client));
+                let size = right(size, 8);
+                format!("{id}  {at}  {client} {server} {name} {outcome} {theirs} {ours} {size}")
+            }
+        }
+    }
+}
+
+/// Columns of a line with all that there is to show of a call.
+// tidy: columns, no cap.
+const WHOLE: usize = 124;
+/// Columns of a narrow line besides the names.
+// tidy: columns, no cap.
+const BESIDE_NARROW: usize = 49;
+
+/// What the columns are. Times are UTC.
+fn head() -> String {
+    Room::now().line([
+        "call",
+        "UTC",
+        "client",
+        "server",
+        "what",
+        "outcome  ",
+        "server",
+        "ours",
+        "bytes",
+    ])
+}
+
+/// A text in so many columns, and no more.
+fn column(text: &str, room: usize) -> String {
+    let text = safe::cut_columns(&safe::line(text), room);
+    let fill = room.saturating_sub(safe::columns(&text));
+    format!("{text}{}", " ".repeat(fill))
+}
+
+/// One call on one line; on a narrow terminal what went wrong stands below it.
 pub fn line(call: &Call) -> String {
     let paint = term::stdout();
+    let room = Room::now();
     let name = call.name.as_deref().unwrap_or(&call.method);
     let server = call.server.as_deref().unwrap_or("-");
     let client = call.client.as_deref().unwrap_or(&call.principal);
@@ -157,30 +265,32 @@ pub fn line(call: &Call) -> String {
         "error" | "denied" => paint.red(&outcome),
         _ => outcome,
     };
-    let column = |text: &str, room: usize| {
-        let text = safe::cut_columns(&safe::line(text), room);
-        let fill = room.saturating_sub(safe::columns(&text));
-        format!("{text}{}", " ".repeat(fill))
-    };
     let ours = call
         .took
         .map(|took| took - call.at_server.unwrap_or(0).min(took));
-    let error = call
-        .error
-        .as_deref()
-        .map(|error| format!("  {}", safe::line(error)));
-    format!(
-        "{:>6}  {}  {} {} {} {outcome} {:>9} {:>9} {:>8}{}",
-        call.id,
-        clock(call.at),
-        column(client, 16),
-        column(server, 14),
-        column(name, 28),
-        call.at_server.map_or_else(|| "-".to_owned(), millis),
-        ours.map_or_else(|| "-".to_owned(), |ours| format!("+{}", millis(ours))),
-        size(call.bytes_out),
-        error.unwrap_or_default(),
-    )
+    let error = call.error.as_deref().map(|error| match room.is_narrow {
+        true => format!("\n        {}", safe::line(error)),
+        false => format!("  {}", safe::line(error)),
+    });
+    let theirs = call.at_server.map_or_else(|| "-".to_owned(), millis);
+    let ours = ours.map_or_else(|| "-".to_owned(), |ours| format!("+{}", millis(ours)));
+    let clock = clock(call.at);
+    let at = match room.is_narrow {
+        true => &clock[..8],
+        false => &clock,
+    };
+    let line = room.line([
+        &call.id.to_string(),
+        at,
+        client,
+        server,
+        name,
+        &outcome,
+        &theirs,
+        &ours,
+        &size(call.bytes_out),
+    ]);
+    format!("{line}{}", error.unwrap_or_default())
 }
 
 /// A time of the day, in UTC.

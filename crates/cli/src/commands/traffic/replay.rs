@@ -110,6 +110,7 @@ fn text(replayed: &Replayed) -> String {
     lines.push(match (replayed.same, replayed.differences.is_empty()) {
         (true, _) => "the result is the same, byte for byte".to_owned(),
         (false, true) => "there is nothing to compare the result with".to_owned(),
+        (false, false) if replayed.differences.len() == 1 => "1 difference:".to_owned(),
         (false, false) => format!("{} differences:", replayed.differences.len()),
     });
     let shown = |value: &Option<Value>| {
@@ -127,5 +128,15 @@ fn text(replayed: &Replayed) -> String {
             shown(&one.after)
         )
     }));
+    let last = replayed.runs.last();
+    let said = last.and_then(|run| run.result.as_ref().or(run.error.as_ref()));
+    if let Some(said) = said {
+        let word = last.map_or("result", |run| match run.error {
+            Some(_) => "error",
+            None => "result",
+        });
+        let said = safe::cut(&safe::line(&said.to_string()), 2_000);
+        lines.push(format!("{word}: {said}"));
+    }
     lines.join("\n")
 }

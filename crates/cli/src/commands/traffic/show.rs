@@ -56,7 +56,7 @@ fn text(shown: &Detail) -> String {
     if let (Some(decision), Some(rule)) = (&shown.decision, &shown.rule) {
         lines.push(safe::line(&format!("decided: {decision} ({rule})")));
     }
-    let width = match paint.terminal {
+    let width = match paint.terminal || term::says_columns() {
         true => term::width(),
         false => 160,
     };
@@ -97,7 +97,8 @@ fn columns(number: usize, message: &Crossed, half: usize, paint: Paint) -> Vec<S
         message.bytes
     );
     let mut rows: Vec<(String, Option<&'static str>)> = Vec::new();
-    rows.push((safe::line(&head), None));
+    let heads = wrapped(&safe::line(&head), half);
+    rows.extend(heads.into_iter().map(|row| (row, None)));
     match &message.text {
         Some(text) => {
             let wrapped = wrapped(&safe::line(text), half);

@@ -4,6 +4,7 @@ mod attacked;
 mod canaries;
 mod client;
 mod in_step;
+mod our_words;
 mod planted;
 mod proposals;
 mod roles;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_testkit::{
     LEGACY, StdioClient,
-    world::{World, config, echo, servers, tool_names},
+    world::{World, config, echo, servers, shell_server, tool_names},
 };
 
 fn tape(world: &World, calls: &[Value]) -> String {
@@ -191,6 +191,39 @@ async fn several_servers_and_eras_are_recorded_together_and_told_apart() {
         let answer = call(&mut client, "echo", json!({"nonce": other})).await;
         assert!(answer["error"].is_object(), "{server}: {answer}");
     }
+}
+
+/// A server that has nothing but tools was asked for nothing else, and answers nothing else.
+#[tokio::test]
+async fn what_is_exported_holds_against_a_server_that_has_only_tools() {
+    let world = World::new();
+    let folder = world.path("home");
+    let entry = shell_server("", "", &folder);
+    world.configure(&json!({"s": entry}));
+    let _gateway = world.gateway_with(&["--tap"]).await;
+    let mut asker = player(&world, &["serve", "--gateway"]).await;
+    for list in ["tools", "resources", "resources/templates", "prompts"] {
+        let id = asker.start(&format!("{list}/list"), json!({})).await;
+        asker.response(id).await;
+    }
+    call(&mut asker, "s__ok", json!({})).await;
+    let ran = world.run(&["traffic", "export", "server:s"]).await.ok();
+    assert!(ran.out.contains("tools/list"), "{}", ran.out);
+    for invented in ["resources", "prompts"] {
+        assert!(!ran.out.contains(invented), "{invented}: {}", ran.out);
+    }
+    let file = world.write("home/s.mcp.jsonl", &ran.out);
+    let script = entry["args"][1].as_str().unwrap();
+    let words = [
+        "verify",
+        &file.display().to_string(),
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
+    let verified = world.run(&words).await;
+    assert_eq!(verified.code, Some(0), "{verified:?}");
 }
 
 /// What a gateway has kept of calls is a cassette as well.

@@ -27,6 +27,14 @@ async fn breakpoints_are_set_shown_and_removed() {
     assert!(!left.out.contains("count"), "{}", left.out);
     let wrong = world.run(&["traffic", "break", "--remove", &id]).await;
     assert_eq!(wrong.code, Some(1), "{wrong:?}");
+    let nowhere = world.run(&["traffic", "break", "server:nobody"]).await.ok();
+    assert!(nowhere.err.contains("no server \"nobody\""), "{nowhere:?}");
+    world
+        .run(&["traffic", "break", "--remove", "all"])
+        .await
+        .ok();
+    let set = ["traffic", "break", "server:e", "tool:echo"];
+    world.run(&set).await.ok();
     let wrong = world.run(&["traffic", "break", "nonsense:x"]).await;
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
 
@@ -62,6 +70,24 @@ async fn breakpoints_are_set_shown_and_removed() {
         .await
         .ok();
     assert_eq!(left.out, "No breakpoints are set: nothing is held.\n");
+}
+
+/// A call that was typed and is kept back: its server has not answered, and a script sees
+/// that by how the command ends.
+#[tokio::test]
+async fn a_typed_call_that_is_refused_is_no_answer_of_its_server() {
+    let stage = Stage::new(&[]).await;
+    stage.hold("tool:count", "call").await;
+    let calling = stage.world.run(&["call", "e__count"]);
+    let refusing = async {
+        let held = stage.one_held().await;
+        stage.answer(&held, &json!({"action": "refuse"})).await
+    };
+    let (ran, (status, said)) = tokio::join!(calling, refusing);
+    assert_eq!(status, 200, "{said}");
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.err.contains("a person refused it"), "{ran:?}");
+    assert!(!ran.err.contains("answered with an error"), "{ran:?}");
 }
 
 #[tokio::test]

@@ -3,12 +3,14 @@
 mod answerers;
 mod asked_both;
 mod bounded;
+mod by_hand;
 mod commands;
 mod desktop;
 mod in_the_clients_place;
 mod on_screen;
 mod pages;
 mod standing;
+mod typed;
 mod webhook;
 mod withdrawn;
 

@@ -1,5 +1,6 @@
 //! What is seen of calls as they pass through: both sides of each, and each once more.
 
+mod copied;
 mod list;
 mod principals;
 mod replay;

@@ -83,7 +83,7 @@ async fn what_changes_nothing_is_made_again_and_gives_the_same_bytes() {
     let line: Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(line["params"]["name"], "s__look");
     let ran = world.run(&["traffic", "copy", &id, "--as", "curl"]).await;
-    assert!(ran.out.starts_with("curl "), "{}", ran.out);
+    assert!(ran.out.contains("\ncurl -sS http://"), "{}", ran.out);
 }
 
 #[tokio::test]

@@ -91,7 +91,8 @@ fn params(make: &Make) -> Result<String, No> {
     Ok(params.to_string())
 }
 
-/// Who makes it: nobody who can be asked, except whether it may be made.
+/// Who makes it: nobody who can be asked, except whether it may be made. What servers ask
+/// waits in the inbox, where somebody is to look there.
 pub(super) fn client(principal: &str, revision: Option<Revision>) -> Client {
     client_with(principal, revision, Arc::new(NoSink))
 }
@@ -103,7 +104,7 @@ pub(super) fn client_with(
     ear: Arc<dyn ClientSink>,
 ) -> Client {
     let revision = revision.unwrap_or(Revision::NEWEST_LEGACY);
-    let capabilities = Bytes::from_static(br#"{"elicitation":{"form":{}}}"#);
+    let capabilities = Bytes::from_static(b"{}");
     let client = Client::new(principal.into(), revision, capabilities, ear);
     let greeting = json!({
         "protocolVersion": revision.as_str(),
@@ -136,7 +137,8 @@ pub(super) async fn run(
             false => Revision::NEWEST,
         }
     });
-    let client = Arc::new(client(principal, Some(revision)));
+    let client = client(principal, Some(revision));
+    let client = Arc::new(client.at_desk(api.host.desk(), None));
     let scope = Scope::One(wanted.server.clone());
     let mut admitted = Admitted::own(&client, scope, wanted.method, &wanted.params)
         .map_err(|fault| No::invalid(fault.to_string()).field("/params"))?;

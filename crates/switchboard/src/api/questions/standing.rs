@@ -392,7 +392,11 @@ fn definitions(api: &Api) -> Vec<(Question, Act)> {
         let parts = parts.iter().map(String::as_bytes);
         let digest = digest_of(std::iter::once(name.as_bytes()).chain(parts));
         let id = id_of(api, "changed", name, &digest);
-        let title = format!("Approve what {name:?} has changed?");
+        // What was never there before has not changed.
+        let title = match all().all(Changed::is_new) {
+            true => format!("Approve what {name:?} lists?"),
+            false => format!("Approve what {name:?} has changed?"),
+        };
         let mut question = open(id, Kind::Changed, name, &title);
         question.about = Some(json!({ "digest": digest }));
         question.text = Some(news.sentences().join("\n"));

@@ -9,7 +9,7 @@ use crate::{limits, watching::audit_folder};
 use serde_json::Value;
 use std::{collections::VecDeque, sync::Arc};
 use switchboard_api::settings::Audit;
-use switchboard_record::audit::{Keep, read, redact};
+use switchboard_record::audit::{Keep, read, redact_record};
 use switchboard_tasks as tasks;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
@@ -40,7 +40,7 @@ fn newest(keep: &Keep, filter: &str, before: Option<u64>, most: usize) -> std::i
         };
         let is_old = before.is_none_or(|before| record["n"].as_u64().is_some_and(|n| n < before));
         if is_old && wanted(&record, filter) {
-            redact(&mut record);
+            redact_record(&mut record);
             found.push_back(record);
             if found.len() > most {
                 found.pop_front();
