@@ -92,6 +92,8 @@ pub(crate) struct Api {
     pub(crate) frames: Arc<Frames>,
     /// Who looks into messages.
     searches: calls::Searches,
+    /// Who reads large ones.
+    readings: calls::Searches,
     /// Where it listens, once it does.
     address: OnceLock<SocketAddr>,
     /// Which process this is.
@@ -158,6 +160,7 @@ impl Api {
             out: Out::default(),
             streams: Quota::new("event streams", crate::limits::API_STREAMS),
             searches: calls::Searches::default(),
+            readings: calls::Searches::default(),
             address: OnceLock::new(),
             instance: switchboard_local::random::id().unwrap_or_default(),
             since: now(),

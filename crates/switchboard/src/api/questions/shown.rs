@@ -6,20 +6,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use switchboard_api::questions::{Answered, Kind, Question};
 use switchboard_host::desk::{self, Held, Point};
 use switchboard_local::{secret, visible};
-use switchboard_record::audit::redact;
 use switchboard_wire::{Method, reading::ambiguous_key};
 
 /// The question as it is shown: without secrets.
 pub(super) fn shown(question: &desk::Question) -> Question {
     let mut shown = whole(question);
-    match &mut shown.about {
-        // A message, or a part of one.
-        Some(about) if shown.kind == Kind::Held => {
-            *about = without::secrets(about.to_string().as_bytes()).unwrap_or_default();
-        }
-        Some(about) => redact(about),
-        None => {}
+    // A message, or a part of one: as all messages are.
+    if let Some(about) = &mut shown.about {
+        *about = without::secrets(about.to_string().as_bytes()).unwrap_or_default();
     }
+    shown.client = shown.client.map(|name| secret::text(&name).into_owned());
     // A page's address stays: it is there to be visited.
     shown.text = shown.text.map(|text| secret::text(&text).into_owned());
     let schema = shown.schema.map(|schema| schema.to_string());
