@@ -8,6 +8,7 @@
 //! | `state.rs` | the whole as one document, and what changes in it |
 //! | `sessions.rs` | single-use codes and the sessions that they open |
 //! | the others | one topic of the table each |
+//! | `spliced.rs` | values that were changed, with the rest as it was written |
 //! | `without.rs` | what servers wrote, without secrets |
 //! | `client.rs` | the other side: asking a gateway that runs |
 
@@ -28,6 +29,7 @@ mod router;
 mod servers;
 mod sessions;
 mod settings;
+mod spliced;
 mod state;
 mod tokens;
 mod tools;

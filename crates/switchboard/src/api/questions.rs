@@ -180,15 +180,26 @@ async fn at_desk(api: &Arc<Api>, ask: &Ask, question: &Question, said: &Said) ->
         ));
     }
     let with_secrets = ask.who.role >= Role::Admin || *ask.who.principal == *whose;
-    take(api, question, said, &ask.who.recorded(), with_secrets).await
+    let by = ask.who.recorded();
+    take(
+        api,
+        question,
+        said,
+        ask.written("content"),
+        &by,
+        with_secrets,
+    )
+    .await
 }
 
-/// Answers a question of a call: `by` is who does; `with_secrets`, whether they may change a
+/// Answers a question of a call: `written` is the text of what it is to be; `by` is who does;
+/// `with_secrets`, whether they may change a
 /// call that has some which they were not shown.
 pub(super) async fn take(
     api: &Arc<Api>,
     question: &Question,
     said: &Said,
+    written: Option<&str>,
     by: &str,
     with_secrets: bool,
 ) -> Result<Taken, No> {
@@ -196,7 +207,12 @@ pub(super) async fn take(
         fits(question, said)?;
     }
     let whole = api.host.desk().find(&question.id).ok_or_else(unknown)?;
-    let given = given::of(question, &shown::whole(&whole), said, with_secrets).await?;
+    let held = whole.held.as_deref();
+    let texts = given::Texts {
+        held: held.and_then(|held| std::str::from_utf8(&held.text).ok()),
+        given: written,
+    };
+    let given = given::of(question, &shown::whole(&whole), said, texts, with_secrets).await?;
     let taken = api
         .host
         .desk()

@@ -7,6 +7,7 @@ use super::{
         Api,
         answer::{Answer, No, Reply},
         asking::Ask,
+        spliced::{self, Written},
     },
     Repeatable, aside,
     make::{self, Wanted},
@@ -145,7 +146,9 @@ fn params(request: &Message, call: &Call, replay: &Replay) -> Result<String, No>
         return Ok(params);
     }
     let no_json = |fault: serde_json::Error| No::conflict(fault.to_string());
-    let mut params: Value = serde_json::from_str(&params).map_err(no_json)?;
+    let written = params;
+    let whole: Value = serde_json::from_str(&written).map_err(no_json)?;
+    let mut params = whole.clone();
     if let Some(arguments) = &replay.arguments {
         params["arguments"] = arguments.clone();
     }
@@ -159,7 +162,11 @@ fn params(request: &Message, call: &Call, replay: &Replay) -> Result<String, No>
         }
         set(&mut params["arguments"], put)?;
     }
-    let params = params.to_string();
+    let whole = Written {
+        value: &whole,
+        text: &written,
+    };
+    let params = spliced::text(&params, None, Some(whole));
     match make::readable(&params) {
         true => Ok(params),
         false => Err(No::invalid("the arguments cannot be sent").field("/set")),

@@ -1,6 +1,6 @@
 //! A question of a call as it is shown.
 
-use super::super::without;
+use super::super::{spliced::is_exact, without};
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 use switchboard_api::questions::{Answered, Kind, Question};
@@ -39,8 +39,7 @@ pub(super) fn whole(question: &desk::Question) -> Question {
     let about = match question.kind {
         desk::Kind::Permission => consent.and_then(|consent| {
             let arguments = consent.arguments.as_deref()?;
-            let read = serde_json::from_str(arguments);
-            Some(read.unwrap_or_else(|_| Value::String(arguments.to_owned())))
+            Some(as_written(arguments.as_bytes()))
         }),
         desk::Kind::Sampling => Some(params.clone()),
         desk::Kind::Held => question.held.as_deref().and_then(held_about),
@@ -124,16 +123,19 @@ fn held_title(question: &desk::Question) -> String {
     }
 }
 
-/// What is held. What two readers could take for different things is shown as it is written.
+/// What is held.
 fn held_about(held: &Held) -> Option<Value> {
-    if held.text.is_empty() {
-        return None;
+    (!held.text.is_empty()).then(|| as_written(&held.text))
+}
+
+/// A text of JSON as a value. What two readers could take for different things, and numbers
+/// with more digits than a reader keeps, are shown as they are written.
+fn as_written(text: &[u8]) -> Value {
+    let written = || Value::String(String::from_utf8_lossy(text).into_owned());
+    if ambiguous_key(text).is_some() || !is_exact(text) {
+        return written();
     }
-    let written = || Value::String(String::from_utf8_lossy(&held.text).into_owned());
-    if ambiguous_key(&held.text).is_some() {
-        return Some(written());
-    }
-    Some(serde_json::from_slice(&held.text).unwrap_or_else(|_| written()))
+    serde_json::from_slice(text).unwrap_or_else(|_| written())
 }
 
 fn status(status: desk::Status) -> &'static str {
