@@ -176,6 +176,8 @@ pub const API_SEARCH_TURN: Duration = Duration::from_secs(2);
 /// Bytes of messages that have the text of one search, and are looked through again without
 /// their secrets.
 pub const API_SEARCH_BYTES: usize = 8 * 1024 * 1024;
+/// Letters of a server's name that is added.
+pub const API_NAME: usize = 128;
 /// Bytes of a filter.
 pub const API_FILTER_BYTES: usize = 4096;
 /// Bytes of messages that are looked through at once, without a turn.
