@@ -461,7 +461,7 @@ fn keys_in_files_go_from_their_beginning_to_their_end() {
         assert_eq!(super::text(&text), format!("see {HIDDEN} there"));
     }
     let cut_off = "see -----BEGIN PRIVATE KEY-----\n/a/plain/path\nplain";
-    assert_eq!(super::text(cut_off), format!("see {HIDDEN}"));
+    assert_eq!(text(cut_off), format!("see {HIDDEN}"));
 }
 
 #[test]

@@ -173,6 +173,8 @@ fn json_in_a_text_goes_the_same_way() {
             assert!(cut > 0 && !shown.contains("wanderlust"), "{text}: {shown}");
         }
     }
+    let bare = r#"{"text":"{\"a\": ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"}"#;
+    assert!(!redact(bare).0.contains("D4e5"), "{}", redact(bare).0);
     // Deeper than anybody writes, nothing is shown.
     let mut text = r#"{"a":["plain"]}"#.to_owned();
     for _ in 0..limits::TAP_JSON_WITHIN + 1 {

@@ -32,8 +32,11 @@ pub(super) fn shown(said: &str, depth: usize) -> Cow<'_, str> {
                 from = begin + length;
                 at = from;
             }
-            // All of it was meant to be JSON, and its end is missing.
-            None if said[..begin].trim().is_empty() => return deeper(said, false, depth),
+            // All of it was meant to be JSON, and its end is missing, or more.
+            None if said[..begin].trim().is_empty() => {
+                let walked = deeper(said, false, depth);
+                return Cow::Owned(secret::text(&walked).into_owned());
+            }
             None => {
                 tries -= 1;
                 if tries == 0 {
