@@ -157,6 +157,15 @@ impl Filter {
         self.ways.is_empty()
     }
 
+    /// Whether it is for calls of the program's own alone: no client's call matches.
+    pub fn is_of_own(&self) -> bool {
+        let is_own = |word: &Word| match &word.test {
+            Test::Origin(origin) => (origin == "own") != word.is_not,
+            _ => false,
+        };
+        !self.ways.is_empty() && self.ways.iter().all(|way| way.iter().any(is_own))
+    }
+
     /// Whether it wants to know what stands in messages.
     pub fn needs_messages(&self) -> bool {
         self.texts() > 0

@@ -162,3 +162,8 @@ pub const TAP_EDITS: usize = 1000;
 pub const TAP_DEPTH: usize = 64;
 /// Bytes of what was there before, in a difference.
 pub const TAP_EXCERPT: usize = 400;
+
+/// Texts of JSON in texts of JSON that are looked into for secrets; what is deeper is hidden.
+pub const TAP_JSON_WITHIN: usize = 6;
+/// Places of a text that begin as JSON does and are none, before the rest counts as words.
+pub const TAP_JSON_TRIES: usize = 16;

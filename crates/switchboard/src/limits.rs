@@ -176,10 +176,20 @@ pub const API_SEARCH_TURN: Duration = Duration::from_secs(2);
 /// Bytes of messages that have the text of one search, and are looked through again without
 /// their secrets.
 pub const API_SEARCH_BYTES: usize = 8 * 1024 * 1024;
+/// Letters of a server's name that is added.
+pub const API_NAME: usize = 128;
+/// Bytes of a filter.
+pub const API_FILTER_BYTES: usize = 4096;
+/// Bytes of messages that are looked through at once, without a turn.
+pub const API_READ_AT_ONCE: usize = 32 * 1024;
 /// How often it is looked for calls that began or ended, while somebody listens.
 pub const API_CALLS_LOOK: Duration = Duration::from_millis(100);
 /// How often a call is made again at most.
 pub const API_REPLAYS: u32 = 100;
+/// Steps of a path at which an argument is set: nobody nests arguments so deep.
+pub const API_PATH_STEPS: usize = 64;
+/// Arguments that are set at once.
+pub const API_PUTS: usize = 1000;
 /// Differences between two results that are told.
 pub const API_DIFFERENCES: usize = 200;
 

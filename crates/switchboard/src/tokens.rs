@@ -54,6 +54,9 @@ pub enum TokenError {
         "the token file {0} is open to others: run chmod 600 on it, or delete it to get a new one"
     )]
     Exposed(PathBuf),
+    /// Its name is one of ours.
+    #[error("{0:?} is what the gateway itself is called in records: choose another name")]
+    Ours(String),
     /// What is in it is no token.
     #[error(
         "the token file {} holds no token: one line of at least {} printable characters is expected",
@@ -211,6 +214,9 @@ fn folder(dirs: &Dirs) -> PathBuf {
 }
 
 fn named(folder: &Path, name: &str) -> Result<PathBuf, TokenError> {
+    if OURS.contains(&name) {
+        return Err(TokenError::Ours(name.to_owned()));
+    }
     if !is_name(name) {
         return Err(TokenError::Name(name.to_owned()));
     }

@@ -126,6 +126,16 @@ fn usable_id(
     }
 }
 
+fn request_text(id: &Id, method: Method, params: &str) -> String {
+    let (id, method) = (String::from_utf8_lossy(id.token()), method.as_str());
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}")
+}
+
+fn response_text(id: &Id, result: &str) -> String {
+    let id = String::from_utf8_lossy(id.token());
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
+}
+
 impl Message {
     /// Reads one message; a batch is an error.
     pub fn parse(raw: Bytes) -> Result<Self, ParseError> {
@@ -213,13 +223,16 @@ impl Message {
         })
     }
 
-    /// A request of our own. `params` must be JSON text.
+    /// A request of our own, of parameters that we wrote. Others' are for
+    /// [`request_of`](Self::request_of).
     pub fn request(id: &Id, method: Method, params: &str) -> Self {
-        let id = String::from_utf8_lossy(id.token());
-        Self::built(format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{}\",\"params\":{params}}}",
-            method.as_str()
-        ))
+        Self::built(request_text(id, method, params))
+    }
+
+    /// A request with parameters that somebody else wrote: they may be no JSON, or nested
+    /// deeper than a message may be.
+    pub fn request_of(id: &Id, method: Method, params: &str) -> Result<Self, ParseError> {
+        Self::parse(request_text(id, method, params).into())
     }
 
     /// A notification of our own. `params` must be JSON text, or empty for none.
@@ -235,12 +248,15 @@ impl Message {
         ))
     }
 
-    /// A response of our own. `result` must be JSON text.
+    /// A response of our own, of a result that we wrote. Others' are for
+    /// [`response_of`](Self::response_of).
     pub fn response(id: &Id, result: &str) -> Self {
-        let id = String::from_utf8_lossy(id.token());
-        Self::built(format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"
-        ))
+        Self::built(response_text(id, result))
+    }
+
+    /// A response with a result that somebody else wrote.
+    pub fn response_of(id: &Id, result: &str) -> Result<Self, ParseError> {
+        Self::parse(response_text(id, result).into())
     }
 
     /// An error response of our own.

@@ -232,7 +232,10 @@ async fn answer(input: Input, operator: &dyn Operator) {
     };
     match answer {
         // The id is the server's own; what stands here is replaced.
-        Ok(result) => input.answer(&Message::response(&Id::number(0), &result.to_string())),
+        Ok(result) => match Message::response_of(&Id::number(0), &result.to_string()) {
+            Ok(response) => input.answer(&response),
+            Err(fault) => input.refuse(&ErrorObject::new(code::INTERNAL, fault.to_string())),
+        },
         Err(error) => input.refuse(&error),
     }
 }

@@ -141,3 +141,18 @@ fn messages_are_searched_only_where_nothing_else_decides() {
     filter.matches(&call(), &mut |_| panic!("it is another server's"));
     assert!(!Filter::parse("ok").unwrap().needs_messages());
 }
+
+#[test]
+fn calls_of_our_own_alone() {
+    for (text, is_own) in [
+        ("origin:own", true),
+        ("origin:own tool:a", true),
+        ("-origin:client or origin:own", true),
+        ("origin:own or tool:a", false),
+        ("-origin:own", false),
+        ("tool:a", false),
+        ("", false),
+    ] {
+        assert_eq!(Filter::parse(text).unwrap().is_of_own(), is_own, "{text}");
+    }
+}

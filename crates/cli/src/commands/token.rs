@@ -104,7 +104,7 @@ fn failed(error: &TokenError) -> Failure {
         TokenError::Unknown(_) => {
             Failure::usage(error.to_string()).hint("see switchboard token list")
         }
-        TokenError::Name(_) => Failure::usage(error.to_string()),
+        TokenError::Name(_) | TokenError::Ours(_) => Failure::usage(error.to_string()),
         _ => Failure::new(Code::Configuration, error.to_string()),
     }
 }

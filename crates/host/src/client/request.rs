@@ -14,8 +14,10 @@ impl Client {
     /// sender. `params` is the text of an object.
     pub fn request(&self, method: Method, params: &str) -> Result<Message, CallError> {
         let bad = |fault: String| CallError::refused(code::INVALID_PARAMS, fault);
+        // By itself as well: what closes and opens again is none.
         json::check(params.as_bytes()).map_err(|fault| bad(fault.to_string()))?;
-        let message = Message::request(&Id::number(1), method, params);
+        let message = Message::request_of(&Id::number(1), method, params);
+        let message = message.map_err(|fault| bad(fault.to_string()))?;
         if self.era() == Era::Legacy {
             return Ok(message);
         }

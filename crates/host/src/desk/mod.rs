@@ -201,7 +201,13 @@ impl Desk {
         let (closed, input) = self.closed(entry, Status::Answered, Some(answered));
         match given {
             Given::Verdict(verdict) => input.answer(&response(&verdict.to_result().to_string())),
-            Given::Result(result) => input.answer(&response(&result)),
+            Given::Result(result) => match Message::response_of(&Id::number(0), &result) {
+                Ok(response) => input.answer(&response),
+                Err(fault) => {
+                    let text = format!("what was answered cannot be sent: {fault}");
+                    input.refuse(&ErrorObject::new(code::INTERNAL, text));
+                }
+            },
             Given::Error(error) => input.refuse(&error),
         }
         Ok(closed)

@@ -139,7 +139,7 @@ impl Question {
     }
 
     /// How much of memory it holds.
-    pub(super) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         let arguments = self.consent.as_ref().and_then(|it| it.arguments.as_ref());
         let held = self.held.as_ref().map_or(0, |held| held.text.len());
         self.params.len() + arguments.map_or(0, String::len) + held

@@ -21,7 +21,7 @@ pub(super) struct State {
 struct Caps {
     /// Bytes of one,
     one: (usize, &'static str),
-    /// and of all;
+    /// and of all, of which one principal has at most half;
     bytes: usize,
     /// how many in all,
     all: usize,
@@ -85,19 +85,23 @@ impl State {
             true => HELD,
             false => ASKED,
         };
-        let (mut all, mut own, mut bytes) = (0, 0, question.size());
+        let (mut all, mut own) = (0, 0);
+        let (mut bytes, mut own_bytes) = (question.size(), question.size());
         for other in self.open.values().map(|other| &other.question) {
             if is_held(other) == is_held(question) {
                 all += 1;
-                own += usize::from(other.principal == question.principal);
                 bytes += other.size();
+                if other.principal == question.principal {
+                    own += 1;
+                    own_bytes += other.size();
+                }
             }
         }
         let why = if question.size() > caps.one.0 {
             caps.one.1
         } else if all >= caps.all || bytes > caps.bytes {
             caps.full
-        } else if own >= caps.each.0 {
+        } else if own >= caps.each.0 || own_bytes > caps.bytes / 2 {
             caps.each.1
         } else {
             self.open.insert(question.id.clone(), entry);

@@ -112,6 +112,9 @@ impl Exchange {
             until: held_for(&client, self.deadline.duration_since(Instant::now())),
         });
         asker.was_held();
+        if let Some(watched) = &mut self.watched {
+            watched.held();
+        }
         self.allowed = held.until;
         self.deadline = Instant::now() + held.until;
         let (server, crossed) = (self.connection.server_name().clone(), self.crosses_eras());
@@ -304,13 +307,16 @@ fn kept_back(held: &Held, server: &str, why: &str) -> CallError {
 /// An answer of this text, which was looked at when it was given.
 fn answer_of(text: &[u8], is_error: bool) -> Message {
     let id = Id::number(0);
-    if !is_error {
-        return Message::response(&id, &String::from_utf8_lossy(text));
-    }
     let text = String::from_utf8_lossy(text);
-    let written = format!("{{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{text}}}");
-    Message::parse(written.into()).unwrap_or_else(|_| {
-        let error = ErrorObject::new(code::INTERNAL, "what a person wrote is no error");
+    let message = match is_error {
+        false => Message::response_of(&id, &text),
+        true => {
+            let written = format!("{{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{text}}}");
+            Message::parse(written.into())
+        }
+    };
+    message.unwrap_or_else(|_| {
+        let error = ErrorObject::new(code::INTERNAL, "what a person wrote is no answer");
         Message::error(Some(&id), &error)
     })
 }

@@ -200,6 +200,8 @@ pub enum Happened<'a> {
     /// It has passed its phases, or has failed in one of them. Told once, of a call
     /// that is one request; once more, without times, where it was held and went on.
     Passed(&'a Passed),
+    /// Its answer is held at a breakpoint: its client may never get it.
+    Held,
     /// A person has changed it, or its answer, at a breakpoint.
     Edited(Edited<'a>),
     /// It left for its server: more than once where it is sent again.

@@ -178,6 +178,11 @@ impl Watched {
         self.tell(&Happened::Passed(passed));
     }
 
+    /// Its answer is held.
+    pub(crate) fn held(&mut self) {
+        self.tell(&Happened::Held);
+    }
+
     /// A person has changed it, or its answer.
     pub(crate) fn edited(&mut self, edited: Edited<'_>) {
         self.tell(&Happened::Edited(edited));

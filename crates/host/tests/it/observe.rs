@@ -74,7 +74,8 @@ impl Follow for Notes {
             Happened::Left { server, .. } => self.note(format!("left for {server}")),
             Happened::Notice(notice) => self.note(format!("notice {}", notice.method.as_str())),
             Happened::Asked(input) => self.note(format!("asked {}", input.method().as_str())),
-            Happened::Edited(_)
+            Happened::Held
+            | Happened::Edited(_)
             | Happened::Answered(_)
             | Happened::Parked
             | Happened::Resumed(_) => {}

@@ -167,7 +167,8 @@ pub fn is_name(name: &str) -> bool {
             !tokenizer
         })
     };
-    PARTS.iter().any(tells)
+    is_session(&words)
+        || PARTS.iter().any(tells)
         || words.iter().any(|word| {
             WORDS.contains(&word.as_str())
                 || word.len() > 3 && word.ends_with("key") && !NO_KEYS.contains(&word.as_str())
@@ -178,6 +179,10 @@ pub fn is_name(name: &str) -> bool {
 /// file it is in, how it is made, what it is checked with.
 pub(crate) fn is_about(name: &str) -> bool {
     let words = words(bare(name));
+    // Whoever has one of these is let in by it.
+    if is_session(&words) {
+        return false;
+    }
     let counts = words.iter().any(|word| COUNTS.contains(&word.as_str()));
     words.last().is_some_and(|last| {
         let last = last.as_str();
@@ -189,9 +194,15 @@ pub(crate) fn is_about(name: &str) -> bool {
 /// stands for something: random to look at, and meant to be seen.
 pub(crate) fn is_public(name: &str) -> bool {
     let words = words(bare(name));
-    words.last().is_some_and(|last| {
-        SUMS.contains(&last.as_str()) || matches!(last.as_str(), "id" | "ids" | "uuid")
-    })
+    !is_session(&words)
+        && words.last().is_some_and(|last| {
+            SUMS.contains(&last.as_str()) || matches!(last.as_str(), "id" | "ids" | "uuid")
+        })
+}
+
+/// Whether the name is that of a session, as cookies and headers have it: `session_id`.
+fn is_session(words: &[String]) -> bool {
+    words.ends_with(&["session".to_owned(), "id".to_owned()])
 }
 
 /// Headers that carry secrets under names that tell nothing.

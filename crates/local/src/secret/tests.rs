@@ -447,3 +447,46 @@ fn what_is_long_is_read_quickly() {
     assert_eq!(contents(&picture), picture);
     assert_eq!(text(&picture), picture);
 }
+
+#[test]
+fn keys_in_files_go_from_their_beginning_to_their_end() {
+    let key = "-----BEGIN PRIVATE KEY-----\n/a/plain/path\nMIIEvQ plain words\n\n-----END PRIVATE KEY-----";
+    for text in [
+        format!("see {key} there"),
+        format!("see {} there", key.replace('\n', "\\n")),
+    ] {
+        for shown in [super::text(&text), command_text(&text), contents(&text)] {
+            assert!(!shown.contains("plain"), "{shown}");
+        }
+        assert_eq!(super::text(&text), format!("see {HIDDEN} there"));
+    }
+    let cut_off = "see -----BEGIN PRIVATE KEY-----\n/a/plain/path\nplain";
+    assert_eq!(text(cut_off), format!("see {HIDDEN}"));
+}
+
+#[test]
+fn passwords_on_command_lines_in_a_text() {
+    for text in [
+        "I ran curl -u bob:wanderlust https://example.com",
+        "curl --user bob:wanderlust x",
+        "mysql -u root -pwanderlust db",
+        "/usr/bin/mysqldump -pwanderlust db",
+        "session_id=wanderlust",
+        "Mcp-Session-Id: wanderlust1",
+    ] {
+        let shown = super::text(text);
+        assert!(
+            shown.contains(HIDDEN) && !shown.contains("wanderlust"),
+            "{shown}"
+        );
+    }
+    for text in [
+        "mkdir -print x",
+        "id -u bob",
+        "run -u 1000:1000",
+        "mysql is a database\nfind -print",
+    ] {
+        assert_eq!(super::text(text), text);
+    }
+    assert!(is_name("session_id") && is_name("sessionId") && !is_name("XDG_SESSION_ID"));
+}

@@ -12,22 +12,53 @@ use std::borrow::Cow;
 /// A text for people without what looks like a secret. In a sentence a word
 /// such as "token" is followed by other words, which stay.
 pub fn text(text: &str) -> Cow<'_, str> {
-    match known::without(text) {
+    match keyless(known::without(text)) {
         Cow::Borrowed(text) => scan(text, false),
         Cow::Owned(text) => Cow::Owned(scan(&text, false).into_owned()),
     }
 }
 
+/// A text without keys as files have them: all from where one begins to where it ends, or to
+/// the end of the text, whatever its lines look like.
+fn keyless(text: Cow<'_, str>) -> Cow<'_, str> {
+    const BEGIN: &str = "-----BEGIN";
+    const END: &str = "-----END";
+    const MARK: &str = "-----";
+    if !text.contains(BEGIN) {
+        return text;
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(begin) = rest.find(BEGIN) {
+        shown.push_str(&rest[..begin]);
+        shown.push_str(HIDDEN);
+        let inside = &rest[begin + BEGIN.len()..];
+        rest = match inside.find(END) {
+            Some(end) => {
+                let after = &inside[end + END.len()..];
+                let close = after.find(MARK).map(|at| at + MARK.len());
+                close.map_or("", |close| &after[close..])
+            }
+            None => "",
+        };
+    }
+    shown.push_str(rest);
+    Cow::Owned(shown)
+}
+
 /// A command line that is one text, such as what a shell is given: there a
 /// telling name is enough.
 pub fn command_text(text: &str) -> Cow<'_, str> {
-    scan(text, true)
+    match keyless(Cow::Borrowed(text)) {
+        Cow::Borrowed(text) => scan(text, true),
+        Cow::Owned(text) => Cow::Owned(scan(&text, true).into_owned()),
+    }
 }
 
 /// A text of which most is no text, such as a picture: without secrets that are known, and
 /// without what begins as well-known secrets do.
 pub fn contents(text: &str) -> Cow<'_, str> {
-    match known::without(text) {
+    match keyless(known::without(text)) {
         Cow::Borrowed(text) => long_word(text, false),
         Cow::Owned(text) => Cow::Owned(long_word(&text, false).into_owned()),
     }
@@ -102,8 +133,11 @@ fn scan(text: &str, sure: bool) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len());
     let mut next = Next::Any;
     let mut rest = text;
+    // Whether this line calls a program that takes its password so: `-pSECRET`.
+    let mut joins = false;
     while let Some(first) = rest.chars().next() {
         if is_gap(first) {
+            joins &= first != '\n';
             shown.push(first);
             rest = &rest[first.len_utf8()..];
             continue;
@@ -111,6 +145,7 @@ fn scan(text: &str, sure: bool) -> Cow<'_, str> {
         let (quote, unit, after) = unit(rest);
         let was = next;
         let bare = quote.is_empty();
+        joins |= bare && takes_joined(unit);
         let is_mark = bare && matches!(unit, ":" | "=");
         // The kind of secret goes before it: `Bearer …`.
         let goes_on = was == Next::Named && (is_mark || bare && value::is_scheme(unit));
@@ -123,6 +158,10 @@ fn scan(text: &str, sure: bool) -> Cow<'_, str> {
         shown.push_str(&match was {
             _ if bare && unit.len() > limits::LONGEST_SECRET => long_word(unit, sure),
             _ if is_mark || goes_on => Cow::Borrowed(unit),
+            _ if joins && bare && unit.len() > 2 && unit.starts_with("-p") => {
+                Cow::Owned(format!("-p{HIDDEN}"))
+            }
+            Next::User if !argument::is_option(unit) => argument::after(was, unit),
             Next::Any | Next::Named if !sure && bare && value::is_plain(unit) => {
                 Cow::Borrowed(unit)
             }
@@ -138,6 +177,19 @@ fn scan(text: &str, sure: bool) -> Cow<'_, str> {
         rest = after;
     }
     same_or(text, shown)
+}
+
+/// Whether this calls a program that takes a password right behind `-p`.
+fn takes_joined(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    [
+        "mysql",
+        "mysqldump",
+        "mysqladmin",
+        "mariadb",
+        "mariadb-dump",
+    ]
+    .contains(&name)
 }
 
 /// The next word, or what stands in the quotes that begin here, and what
@@ -189,6 +241,7 @@ fn said_by(unit: &str, after: &str, sure: bool) -> Next {
         return match next {
             Next::Secret => Next::Named,
             Next::Public => Next::Public,
+            Next::User => Next::User,
             next if sure => next,
             _ => Next::Any,
         };

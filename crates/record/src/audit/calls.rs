@@ -294,7 +294,11 @@ impl Follow for Call {
             Happened::Left { server, .. } => self.is_at(server),
             Happened::Answered(verdict) => self.answered = Some(*verdict),
             Happened::Edited(edited) => self.was_edited(*edited),
-            Happened::Notice(_) | Happened::Asked(_) | Happened::Parked | Happened::Resumed(_) => {}
+            Happened::Held
+            | Happened::Notice(_)
+            | Happened::Asked(_)
+            | Happened::Parked
+            | Happened::Resumed(_) => {}
         }
     }
 

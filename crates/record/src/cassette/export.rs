@@ -1,7 +1,7 @@
 //! A cassette of calls that are kept in memory.
 
 use super::{Answer, Call, Hello, calls_of, text};
-use crate::tap::{Secrets, Tap};
+use crate::tap::{Secrets, Sees, Tap};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use std::{collections::BTreeMap, sync::Arc};
@@ -10,13 +10,13 @@ use switchboard_wire::{Era, Revision};
 
 /// The text of a cassette of these calls, without secrets, as far as their messages are kept:
 /// what was said between us and their servers. What servers say of themselves and list is
-/// added as it is known now. `by`: our version.
-pub fn export(host: &Host, tap: &Tap, numbers: &[u64], by: &str) -> String {
+/// added as it is known now. `sees`: who asks for it; `by`: our version.
+pub fn export(host: &Host, tap: &Tap, numbers: &[u64], sees: Sees, by: &str) -> String {
     let mut calls = Vec::new();
     let mut servers: BTreeMap<(String, Era), String> = BTreeMap::new();
     let mut first = None;
     for number in numbers {
-        let Some(detail) = tap.detail(*number, Secrets::Cut) else {
+        let Some(detail) = tap.detail(*number, sees, Secrets::Cut) else {
             continue;
         };
         let Some(server) = detail.call.server.clone() else {

@@ -8,6 +8,7 @@ use std::{
     fs::{self, File},
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 use switchboard_local::private;
 
@@ -102,6 +103,8 @@ pub(super) struct Files {
     /// What every file begins with: each can be used alone.
     hellos: Vec<Hello>,
     open: Option<(File, u64)>,
+    /// What the one that is written is called.
+    name: String,
     /// From how many bytes on the next one is begun.
     pub(super) full: u64,
 }
@@ -122,6 +125,7 @@ impl Files {
             count: 0,
             hellos: Vec::new(),
             open: None,
+            name: String::new(),
             full: limits::CASSETTE_FILE_BYTES,
         })
     }
@@ -188,7 +192,7 @@ impl Files {
         let stamp = self.begun.format("%Y%m%dT%H%M%SZ");
         let (process, count) = (std::process::id(), self.count);
         let name = format!("{BEGINNING}{stamp}-{process}-{count:04}{ENDING}");
-        let path = self.folder.join(name);
+        let path = self.folder.join(&name);
         let mut file = private::create(&path)?;
         let header = Line::Header(header(&self.by, Utc::now()), self.hellos.clone()).text();
         if let Err(error) = file.write_all(header.as_bytes()) {
@@ -197,24 +201,91 @@ impl Files {
             let _ = fs::remove_file(&path);
             return Err(error);
         }
+        self.name = name;
         self.clear();
         Ok((file, header.len() as u64))
     }
 
-    /// Removes the oldest of ours where there are too many.
+    /// Removes the oldest of ours where there are too many: by when they were last written,
+    /// since clocks are set and processes have any number. Never the one that is written.
     fn clear(&self) {
         let Ok(there) = fs::read_dir(&self.folder) else {
             return;
         };
-        let names = there.flatten().map(|entry| entry.file_name());
-        let mut ours: Vec<String> = names
-            .filter_map(|name| name.into_string().ok())
-            .filter(|name| name.starts_with(BEGINNING) && name.ends_with(ENDING))
+        let mut ours: Vec<(SystemTime, String)> = there
+            .flatten()
+            .filter_map(|entry| {
+                let name = entry.file_name().into_string().ok()?;
+                let about = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+                (name != self.name && is_ours(&name)).then_some((about.modified().ok()?, name))
+            })
             .collect();
         ours.sort_unstable();
-        let surplus = ours.len().saturating_sub(limits::CASSETTE_FILES);
-        for name in ours.into_iter().take(surplus) {
+        let surplus = (ours.len() + 1).saturating_sub(limits::CASSETTE_FILES);
+        for (_, name) in ours.into_iter().take(surplus) {
             let _ = fs::remove_file(self.folder.join(name));
+        }
+    }
+}
+
+/// Whether a file is called as we call ours: `calls-20260102T030405Z-123-0001`. What somebody
+/// else has put there, or named themselves, is not ours to remove.
+fn is_ours(name: &str) -> bool {
+    let inner = name.strip_prefix(BEGINNING);
+    let Some(inner) = inner.and_then(|name| name.strip_suffix(ENDING)) else {
+        return false;
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let mut parts = inner.split('-');
+    let (stamp, process, count) = (parts.next(), parts.next(), parts.next());
+    let is_stamp = |stamp: &str| {
+        let stamp = stamp
+            .strip_suffix('Z')
+            .and_then(|stamp| stamp.split_once('T'));
+        stamp.is_some_and(|(day, time)| {
+            (day.len(), time.len()) == (8, 6) && is_number(day) && is_number(time)
+        })
+    };
+    parts.next().is_none()
+        && stamp.is_some_and(is_stamp)
+        && process.is_some_and(is_number)
+        && count.is_some_and(|count| count.len() >= 4 && is_number(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_we_wrote_is_removed_and_never_what_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let put = |name: &str, age: u64| {
+            let file = File::create(path.join(name)).unwrap();
+            let at = SystemTime::now() - std::time::Duration::from_secs(age);
+            file.set_modified(at).unwrap();
+        };
+        let theirs = [
+            format!("calls-mine{ENDING}"),
+            format!("calls-20200101T000000Z-1-0001-kept{ENDING}"),
+            format!("calls-20200101T000000Z-1-one{ENDING}"),
+            format!("calls-2020-1-0001{ENDING}"),
+        ];
+        for name in &theirs {
+            put(name, 9_000_000);
+        }
+        // Of a clock that was ahead: last by name, and first by time.
+        let name = |n: usize| format!("calls-20990101T000000Z-1-{n:04}{ENDING}");
+        for n in 0..limits::CASSETTE_FILES {
+            put(&name(n), 1_000_000 - n as u64);
+        }
+        let mut files = Files::new(path, "0").unwrap();
+        files.append(b"line\n").unwrap();
+        let there = |name: &str| path.join(name).exists();
+        assert!(there(&files.name), "what is written stays");
+        assert!(!there(&name(0)) && there(&name(1)), "the oldest goes");
+        for name in &theirs {
+            assert!(there(name), "{name}");
         }
     }
 }

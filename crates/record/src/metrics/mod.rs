@@ -162,6 +162,7 @@ impl Follow for Counting {
                 }
             }
             Happened::Asked(_) => self.shared.list.waits(self.number, true),
+            Happened::Held => self.shared.list.answer_held(self.number),
             Happened::Edited(_) => self.shared.list.edited(self.number),
             Happened::Notice(_)
             | Happened::Answered(_)

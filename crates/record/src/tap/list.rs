@@ -68,6 +68,8 @@ pub(crate) struct Entry {
     pub(crate) asked: u32,
     /// Whether a person has changed it, or its answer.
     pub(crate) edited: bool,
+    /// Whether its answer was held at a breakpoint.
+    pub(crate) held: bool,
     /// The call that it repeats.
     pub(crate) replay_of: Option<u64>,
     pub(crate) decided: Option<Box<(Decided, Arc<str>)>>,
@@ -145,6 +147,7 @@ impl CallList {
             sent: 0,
             asked: 0,
             edited: false,
+            held: false,
             replay_of: None,
             decided: None,
             bytes_in: call.message.raw().len(),
@@ -188,6 +191,11 @@ impl CallList {
             }
             entry.decided = passed.decided.clone().map(Box::new);
         });
+    }
+
+    /// Its answer is held.
+    pub(crate) fn answer_held(&self, number: u64) {
+        self.change(number, |entry| entry.held = true);
     }
 
     /// A person has changed it, or its answer.

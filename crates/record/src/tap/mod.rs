@@ -59,6 +59,15 @@ pub struct Tap {
     upkeep: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
+/// Who looks at a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sees {
+    /// Somebody who may see everything.
+    All,
+    /// Whoever made it.
+    Own,
+}
+
 /// Why messages are kept.
 #[derive(Default)]
 struct Armed {
@@ -218,10 +227,34 @@ impl Tap {
         self.list.dropped()
     }
 
-    /// One call with its messages.
-    pub fn detail(&self, number: u64, secrets: Secrets) -> Option<calls::Detail> {
-        let entry = self.list.get(number)?;
+    /// The messages of a call that somebody may see. Whoever made it sees what its server
+    /// said once it is over, and not where that was held: somebody may have kept it back, or
+    /// changed it, so that its client would not know.
+    fn seen(&self, number: u64, sees: Sees) -> Option<(Vec<ring::Crossing>, u32)> {
+        let (mut messages, missing) = self.ring.of_call(number)?;
+        // Looked at after the messages: one that came since is none of them.
+        let is_open = self.list.get(number).is_some_and(|entry| {
+            let is_over = matches!(entry.state, list::State::Over(_));
+            is_over && !entry.held
+        });
+        if sees == Sees::Own && !is_open {
+            messages.retain(|one| one.edge != Edge::FromServer);
+        }
+        Some((messages, missing))
+    }
+
+    /// How many bytes the messages of a call have: looking through them takes its time.
+    pub fn weight(&self, number: u64) -> usize {
         let kept = self.ring.of_call(number);
+        kept.map_or(0, |(messages, _)| {
+            messages.iter().map(|one| one.length).sum()
+        })
+    }
+
+    /// One call with its messages, as far as somebody may see them.
+    pub fn detail(&self, number: u64, sees: Sees, secrets: Secrets) -> Option<calls::Detail> {
+        let entry = self.list.get(number)?;
+        let kept = self.seen(number, sees);
         Some(view::detail(&entry, kept, secrets))
     }
 
@@ -232,8 +265,8 @@ impl Tap {
     }
 
     /// What it was answered last, with secrets: by its server, or by us to its client.
-    pub fn answer(&self, number: u64, by_server: bool) -> Option<Vec<u8>> {
-        let (messages, _) = self.ring.of_call(number)?;
+    pub fn answer(&self, number: u64, sees: Sees, by_server: bool) -> Option<Vec<u8>> {
+        let (messages, _) = self.seen(number, sees)?;
         let edge = match by_server {
             true => Edge::FromServer,
             false => Edge::ToClient,
@@ -241,10 +274,11 @@ impl Tap {
         pairs::answer(&messages, edge)
     }
 
-    /// Whether a text stands in the messages of a call, secrets left out. Those that have it
+    /// Whether a text stands in the messages of a call that somebody may see, secrets left
+    /// out. Those that have it
     /// are counted in `looked`, by their bytes: leaving secrets out takes its time.
-    pub fn says(&self, number: u64, text: &str, looked: &mut usize) -> bool {
-        let kept = self.ring.of_call(number);
+    pub fn says(&self, number: u64, sees: Sees, text: &str, looked: &mut usize) -> bool {
+        let kept = self.seen(number, sees);
         let Some((messages, _)) = kept else {
             return false;
         };

@@ -1,9 +1,22 @@
 //! A message without secrets: what is read of the tap goes through here, unless somebody
 //! asks for the secrets themselves, which is put on record.
+//!
+//! | module | what |
+//! |---|---|
+//! | `tokens` | a text of JSON, piece by piece |
+//! | `beside` | values that another value names |
+//! | `within` | JSON in a string of JSON |
 
-use std::borrow::Cow;
+mod beside;
+mod tokens;
+mod within;
+
+#[cfg(test)]
+use crate::limits;
+use std::{borrow::Cow, collections::HashSet};
 use switchboard_local::secret;
 use switchboard_wire::json;
+use tokens::Token;
 
 /// Fields of the protocol whose name is like a secret's, and whose value is none.
 const PLAIN: [&str; 4] = ["progressToken", "nextCursor", "cursor", "maxTokens"];
@@ -27,31 +40,30 @@ const CONTENT: usize = 1024;
 /// telling name goes, with all that is in it, and so does what looks like a secret or is
 /// known to be one.
 pub fn redact(text: &str) -> (String, u32) {
+    walk(text, false, 0)
+}
+
+/// The same of what is `depth` texts within a message; `is_secret`, where all of it is one.
+fn walk(text: &str, is_secret: bool, depth: usize) -> (String, u32) {
     let mut reading = Reading {
         out: String::with_capacity(text.len()),
-        ..Reading::default()
+        cut: 0,
+        key: None,
+        open: Vec::new(),
+        told: beside::told(text),
+        is_secret,
+        depth,
     };
-    let mut rest = text;
-    while let Some(at) =
-        rest.find(|c: char| "\"{}[],".contains(c) || c == '-' || c.is_ascii_digit())
-    {
-        let (before, from) = rest.split_at(at);
-        reading.out.push_str(before);
-        let length = match from.as_bytes()[0] {
-            b'"' => string(from),
-            b'-' | b'0'..=b'9' => number(from),
-            _ => 1,
-        };
-        let (token, after) = from.split_at(length);
-        reading.take(token, after);
-        rest = after;
+    for piece in tokens::of(text) {
+        reading.between(piece.before);
+        if !piece.token.is_empty() {
+            reading.take(&piece);
+        }
     }
-    reading.out.push_str(rest);
     (reading.out, reading.cut)
 }
 
 /// What was read so far, and where that is.
-#[derive(Default)]
 struct Reading {
     out: String,
     cut: u32,
@@ -59,6 +71,12 @@ struct Reading {
     key: Option<String>,
     /// The objects and lists that are open.
     open: Vec<Open>,
+    /// Where values stand that others name.
+    told: HashSet<usize>,
+    /// Whether all of it is a secret.
+    is_secret: bool,
+    /// How many texts it is within.
+    depth: usize,
 }
 
 /// An object or a list that is open.
@@ -72,7 +90,23 @@ struct Open {
 }
 
 impl Reading {
-    fn take(&mut self, token: &str, after: &str) {
+    /// What stands between tokens: in JSON nothing that could be a secret.
+    fn between(&mut self, text: &str) {
+        let is_json = |c: char| c.is_whitespace() || c == ':';
+        let mut words = text.split(is_json).filter(|word| !word.is_empty());
+        if words.all(|word| matches!(word, "true" | "false" | "null")) {
+            return self.out.push_str(text);
+        }
+        let shown = secret::text(text);
+        if shown != text {
+            self.cut += 1;
+        }
+        self.out.push_str(&shown);
+    }
+
+    fn take(&mut self, piece: &Token<'_>) {
+        let token = piece.token;
+        let is_told = self.told.contains(&piece.at);
         match token.as_bytes()[0] {
             b'{' | b'[' => {
                 let outer = self.open.last().copied().unwrap_or_default();
@@ -82,6 +116,7 @@ impl Reading {
                     is_list: token == "[",
                     // A definition of what is named so is none itself.
                     is_secret: outer.is_secret
+                        || is_told
                         || (self.tells() && !outer.is_named && !is_many(key)),
                     is_named: is(&NAMED) || (outer.is_named && token == "["),
                 });
@@ -102,23 +137,25 @@ impl Reading {
                 }
                 self.out.push_str(token);
             }
-            b'"' if after.trim_start().starts_with(':') => {
-                self.key = json::text(token.as_bytes()).map(Cow::into_owned);
-                let shown = value(token, None, false, &mut self.cut);
+            b'"' if piece.is_key => {
+                self.key = Some(tokens::said(token).into_owned());
+                let shown = value(token, None, false, self.depth, &mut self.cut);
                 self.out.push_str(&shown);
             }
             b'"' => {
-                let is_secret = self.is_secret() || self.tells();
-                let shown = value(token, self.key.as_deref(), is_secret, &mut self.cut);
+                let is_secret = self.is_secret() || self.tells() || is_told;
+                let key = self.key.as_deref();
+                let shown = value(token, key, is_secret, self.depth, &mut self.cut);
                 self.out.push_str(&shown);
             }
-            _ => self.number(token),
+            _ => self.number(token, is_told),
         }
     }
 
     /// A number. Of many things of a name it says how many there are.
-    fn number(&mut self, token: &str) {
-        let hides = self.is_secret() || (self.tells() && !is_many(self.key.as_deref()));
+    fn number(&mut self, token: &str, is_told: bool) {
+        let tells = self.tells() && !is_many(self.key.as_deref());
+        let hides = self.is_secret() || is_told || tells;
         if hides {
             self.cut += 1;
             self.out.push_str(&json::quote(secret::HIDDEN));
@@ -129,7 +166,7 @@ impl Reading {
 
     /// Whether all here is a secret.
     fn is_secret(&self) -> bool {
-        self.open.last().is_some_and(|open| open.is_secret)
+        self.is_secret || self.open.last().is_some_and(|open| open.is_secret)
     }
 
     /// Whether the key says that its value is a secret.
@@ -151,31 +188,15 @@ fn is_many(key: Option<&str>) -> bool {
     })
 }
 
-/// Where a string ends that begins here.
-fn string(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
-}
-
-/// Where a number ends that begins here.
-fn number(text: &str) -> usize {
-    let fits = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
-    text.find(|c| !fits(c)).unwrap_or(text.len())
-}
-
 /// A string as it may be shown.
-fn value<'a>(token: &'a str, key: Option<&str>, is_secret: bool, cut: &mut u32) -> Cow<'a, str> {
-    let Some(said) = json::text(token.as_bytes()) else {
-        return Cow::Borrowed(token);
-    };
+fn value<'a>(
+    token: &'a str,
+    key: Option<&str>,
+    is_secret: bool,
+    depth: usize,
+    cut: &mut u32,
+) -> Cow<'a, str> {
+    let said = tokens::said(token);
     let is = |names: &[&str]| key.is_some_and(|key| names.contains(&key));
     if said.is_empty() || is(&PLAIN) {
         return Cow::Borrowed(token);
@@ -183,12 +204,12 @@ fn value<'a>(token: &'a str, key: Option<&str>, is_secret: bool, cut: &mut u32) 
     let shown = match is_secret {
         true => secret::kept_value("token", &said),
         false if is(&CONTENTS) && is_contents(&said) => secret::contents(&said),
-        false => secret::text(&said),
+        false => within::shown(&said, depth),
     };
     if shown == said {
         return Cow::Borrowed(token);
     }
-    *cut += shown.matches(secret::HIDDEN).count() as u32;
+    *cut += u32::try_from(shown.matches(secret::HIDDEN).count().max(1)).unwrap_or(u32::MAX);
     Cow::Owned(json::quote(&shown))
 }
 
@@ -199,100 +220,4 @@ fn is_contents(said: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_go_and_everything_else_stays() {
-        let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-        let same = [
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a plain sentence, \"quoted\""}}}"#,
-            r#"{"params":{"_meta":{"progressToken":"a1B2c3D4e5F6g7H8i9J0k1L2m3"}}}"#,
-            "{ \"a\" : [ 1 , \"b\" ] , \"password\" : \"\" }",
-            "no message",
-            r#"{"unclosed":"a"#,
-        ];
-        for text in same {
-            assert_eq!(redact(text), (text.to_owned(), 0));
-        }
-        let with = |value: &str, key: &str| format!(r#"{{"{key}" : {value}, "n":1}}"#);
-        for (key, secret) in [
-            ("text", token.as_str()),
-            ("password", "correct horse"),
-            ("apiKey", "0123456789"),
-            ("text", &format!("it is {token} here")),
-        ] {
-            let (shown, cut) = redact(&with(&json::quote(secret), key));
-            assert_eq!(cut, 1, "{shown}");
-            assert!(!shown.contains(secret), "{shown}");
-            assert!(serde_json::from_str::<serde_json::Value>(&shown).is_ok());
-        }
-        // Between what is too long to be one.
-        let picture = "iVBORw0KGgo".repeat(2000);
-        let around = json::quote(&format!("{picture} {token} {picture}"));
-        let (shown, cut) = redact(&with(&around, "text"));
-        assert_eq!(cut, 1);
-        assert!(!shown.contains(&token) && shown.matches(&picture).count() == 2);
-        let (shown, cut) = redact(&with(&format!("[\"{token}\",\"{token}\"]"), "keys"));
-        assert_eq!(cut, 2, "{shown}");
-        // In the text of another message.
-        let inner = json::quote(&format!("{{\"token\":\"{token}\"}}"));
-        let (shown, cut) = redact(&with(&inner, "text"));
-        assert_eq!(cut, 1, "{shown}");
-        assert!(!shown.contains(&token), "{shown}");
-    }
-    #[test]
-    fn what_stands_under_a_telling_name_goes_whatever_it_is() {
-        let table = [
-            (
-                r#"{"password":1234,"n":1234}"#,
-                r#"{"password":"[redacted]","n":1234}"#,
-            ),
-            (r#"{"pin": -12.5e3 }"#, r#"{"pin": "[redacted]" }"#),
-            (
-                r#"{"authorization":{"scheme":"x","value":["a",7,true,null]},"b":"c"}"#,
-                r#"{"authorization":{"scheme":"[redacted]","value":["[redacted]","[redacted]",true,null]},"b":"c"}"#,
-            ),
-            (
-                r#"{"secret":["a",["b"]],"n":[1]}"#,
-                r#"{"secret":["[redacted]",["[redacted]"]],"n":[1]}"#,
-            ),
-            (
-                r#"{"a":[{"token":{"x":{"y":"z"}}}]}"#,
-                r#"{"a":[{"token":{"x":{"y":"[redacted]"}}}]}"#,
-            ),
-        ];
-        for (text, expected) in table {
-            assert_eq!(redact(text).0, expected);
-        }
-        // What is no secret by these names.
-        for text in [
-            r#"{"inputSchema":{"properties":{"token":{"type":"string","maxLength":5}},"required":["token"]}}"#,
-            r#"{"tokens":1200,"maxTokens":5,"progressToken":17,"keys":3,"monkey":4}"#,
-            r#"{"params":{"_meta":{"progressToken":17}},"id":12}"#,
-        ] {
-            assert_eq!(redact(text), (text.to_owned(), 0));
-        }
-    }
-
-    #[test]
-    fn what_is_large_is_looked_through_as_well() {
-        let token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
-        let picture = "iVBORw0KGgo".repeat(2000);
-        for key in ["data", "blob", "text"] {
-            let same = format!(r#"{{"{key}":"{picture}"}}"#);
-            assert_eq!(redact(&same), (same.clone(), 0));
-            for with in [
-                format!("{picture}/{token}/{picture}"),
-                format!("{picture} {token} {picture}"),
-                format!("{picture}_{token}"),
-            ] {
-                let (shown, cut) = redact(&format!(r#"{{"{key}":"{with}"}}"#));
-                assert!(cut == 1 && !shown.contains(token), "{key}");
-            }
-        }
-        // A text in such a field is a text.
-        let text = format!("{} password=wanderlust", "lorem ipsum ".repeat(200));
-        assert_eq!(redact(&format!(r#"{{"data":"{text}"}}"#)).1, 1);
-    }
-}
+mod tests;

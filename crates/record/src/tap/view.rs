@@ -39,7 +39,10 @@ pub(super) fn call(entry: &Entry, kept: bool) -> Call {
         id: entry.number,
         at: millis(entry.at),
         principal: entry.principal.to_string(),
-        client: entry.client.as_deref().map(str::to_owned),
+        client: entry
+            .client
+            .as_deref()
+            .map(|client| secret::text(client).into_owned()),
         session: Some(entry.session.to_string()),
         origin: match entry.origin {
             Origin::Client => "client".to_owned(),

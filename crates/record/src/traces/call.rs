@@ -269,6 +269,7 @@ impl Follow for Call {
             }
             Happened::Resumed(resumed) => state.resumed(resumed),
             Happened::Routed(_)
+            | Happened::Held
             | Happened::Edited(_)
             | Happened::Notice(_)
             | Happened::Asked(_)

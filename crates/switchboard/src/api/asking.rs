@@ -127,6 +127,12 @@ impl Ask {
         Ok(Some(number))
     }
 
+    /// A member of the body as it was written.
+    pub(crate) fn written(&self, key: &'static str) -> Option<&str> {
+        let span = switchboard_wire::json::field(&self.body, key).ok()??;
+        std::str::from_utf8(span.of(&self.body)).ok()
+    }
+
     /// The body as what the route takes. Nothing at all is as good as `{}`; a field that
     /// is not known is refused.
     pub(crate) fn body<T: DeserializeOwned + Serialize>(&self) -> Result<T, No> {

@@ -37,6 +37,10 @@ pub(super) fn answer(api: &Api, ask: &Ask) -> Answer {
                     .hint(hint));
             }
             let filter = calls::read_filter(&set.filter)?;
+            if filter.is_of_own() {
+                let text = "a breakpoint holds calls of clients, and this is for our own alone";
+                return Err(No::invalid(text).field("/filter"));
+            }
             list.add(api.host.desk(), filter, &set, &ask.who.recorded())?;
             recorded(api, ask, "set", &set.filter);
         }

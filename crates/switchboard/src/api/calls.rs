@@ -7,7 +7,7 @@ mod replay;
 mod search;
 
 pub(super) use follow::follow;
-pub(super) use search::Searches;
+pub(super) use search::{Searches, aside, until_left};
 
 /// Somebody of this principal, as lists are seen.
 pub(super) fn client(principal: &str) -> Client {
@@ -39,7 +39,7 @@ use switchboard_host::{
 };
 use switchboard_record::{
     audit::Record,
-    tap::{GATEWAY, Secrets},
+    tap::{GATEWAY, Secrets, Sees},
 };
 use switchboard_wire::Method;
 
@@ -70,9 +70,9 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("GET", "calls") => page(api, tapping, ask).await,
         ("GET", "calls/{id}") => {
             looks(tapping, ask);
-            detail(api, tapping, ask, Secrets::Cut)
+            detail(api, tapping, ask, Secrets::Cut).await
         }
-        ("POST", "calls/{id}/reveal") => reveal(api, tapping, ask),
+        ("POST", "calls/{id}/reveal") => reveal(api, tapping, ask).await,
         ("POST", "calls") => make::answer(api, tapping, ask).await,
         ("POST", "calls/{id}/replay") => replay::answer(api, tapping, ask).await,
         ("DELETE", "calls/{id}") => give_up(tapping, ask),
@@ -191,20 +191,35 @@ fn visible(tapping: &Tapping, ask: &Ask) -> Result<Call, No> {
     call.ok_or_else(none)
 }
 
-/// `GET calls/{id}`.
-fn detail(api: &Api, tapping: &Tapping, ask: &Ask, secrets: Secrets) -> Answer {
-    let call = visible(tapping, ask)?;
-    let gone = || No::gone(format!("call {} is not kept any more", call.id));
-    let mut detail = tapping.tap.detail(call.id, secrets).ok_or_else(gone)?;
-    Repeatable::known(api).mark(&mut detail.call);
-    if let (Some(curl), Some(address)) = (&mut detail.copies.curl, api.address.get()) {
-        *curl = curl.replace(GATEWAY, &format!("http://{address}"));
+/// What of a call's messages somebody sees who may see the call.
+fn sees(who: &Who) -> Sees {
+    match who.role >= Role::Viewer {
+        true => Sees::All,
+        false => Sees::Own,
     }
-    Reply::json(&detail)
+}
+
+/// `GET calls/{id}`.
+async fn detail(api: &Api, tapping: &Tapping, ask: &Ask, secrets: Secrets) -> Answer {
+    let call = visible(tapping, ask)?;
+    let repeatable = Repeatable::known(api);
+    let address = api.address.get().copied();
+    let (tap, sees) = (tapping.tap.clone(), sees(&ask.who));
+    let read = move || {
+        let gone = || No::gone(format!("call {} is not kept any more", call.id));
+        let mut detail = tap.detail(call.id, sees, secrets).ok_or_else(gone)?;
+        repeatable.mark(&mut detail.call);
+        if let (Some(curl), Some(address)) = (&mut detail.copies.curl, address) {
+            *curl = curl.replace(GATEWAY, &format!("http://{address}"));
+        }
+        Reply::json(&detail)
+    };
+    let bytes = tapping.tap.weight(call.id);
+    aside(&api.readings, &ask.who, bytes, read).await?
 }
 
 /// `POST calls/{id}/reveal`: the second act, which is put on record.
-fn reveal(api: &Api, tapping: &Tapping, ask: &Ask) -> Answer {
+async fn reveal(api: &Api, tapping: &Tapping, ask: &Ask) -> Answer {
     let call = visible(tapping, ask)?;
     let who = ask.who.recorded();
     tracing::warn!(call = call.id, who, "the secrets of a call are shown");
@@ -215,7 +230,7 @@ fn reveal(api: &Api, tapping: &Tapping, ask: &Ask) -> Answer {
             .with("principal", call.principal.clone())
             .with("server", call.server.clone()),
     );
-    detail(api, tapping, ask, Secrets::Shown)
+    detail(api, tapping, ask, Secrets::Shown).await
 }
 
 /// `DELETE calls/{id}`.

@@ -8,6 +8,7 @@
 //! | `state.rs` | the whole as one document, and what changes in it |
 //! | `sessions.rs`, `people.rs` | single-use codes and the sessions that they open; people who sign in at an identity provider |
 //! | the others | one topic of the table each |
+//! | `spliced.rs` | values that were changed, with the rest as it was written |
 //! | `without.rs` | what servers wrote, without secrets |
 //! | `client.rs` | the other side: asking a gateway that runs |
 
@@ -29,6 +30,7 @@ mod router;
 mod servers;
 mod sessions;
 mod settings;
+mod spliced;
 mod state;
 mod tokens;
 mod tools;
@@ -95,6 +97,8 @@ pub(crate) struct Api {
     pub(crate) frames: Arc<Frames>,
     /// Who looks into messages.
     searches: calls::Searches,
+    /// Who reads large ones.
+    readings: calls::Searches,
     /// Where it listens, once it does.
     address: OnceLock<SocketAddr>,
     /// Which process this is.
@@ -165,6 +169,7 @@ impl Api {
             out: Out::default(),
             streams: Quota::new("event streams", crate::limits::API_STREAMS),
             searches: calls::Searches::default(),
+            readings: calls::Searches::default(),
             address: OnceLock::new(),
             instance: switchboard_local::random::id().unwrap_or_default(),
             since: now(),

@@ -190,7 +190,7 @@ async fn taken(api: &Arc<Api>, asked: &Asked) -> Result<Reply, No> {
         api.may.be_edited()?;
     }
     let question = questions::open_at_desk(api, &id).ok_or_else(gone)?;
-    let taken = questions::take(api, &question, &answer, "webhook", false).await?;
+    let taken = questions::take(api, &question, &answer, None, "webhook", false).await?;
     api.out.tickets.used(ticket);
     // Whoever answers here learns that it counted, and nothing else.
     let Ok(json) = Reply::json(&json!({ "status": taken.question.status })) else {

@@ -14,6 +14,7 @@ use super::{
     answer::{Answer, No, Reply},
     asking::Ask,
     breakpoints,
+    calls::aside,
     feed::Topic,
     proposals,
 };
@@ -32,7 +33,7 @@ use switchboard_tasks as tasks;
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     breakpoints::looks(api, ask);
     match (ask.route.verb, ask.part()) {
-        ("GET", "") => Reply::json(&list(api, ask).await),
+        ("GET", "") => Reply::json(&list(api, ask).await?),
         ("GET", id) => Reply::json(&one(api, ask, id).await?),
         ("POST", id) if ask.route.path.ends_with("/reveal") => reveal(api, ask, id),
         (_, id) => {
@@ -69,11 +70,17 @@ fn is_proposal(api: &Api, ask: &Ask, id: &str) -> bool {
     ask.who.role >= Role::Viewer && proposals::find(api, id).is_some()
 }
 
-async fn list(api: &Arc<Api>, ask: &Ask) -> Questions {
+async fn list(api: &Arc<Api>, ask: &Ask) -> Result<Questions, No> {
     let all = ask.word("all").is_some_and(|all| all == "true");
-    let desk = api.host.desk().questions(all).into_iter();
-    let desk = desk.filter(|question| ask.who.may_see(&question.principal));
-    let mut questions: Vec<Question> = desk.map(|question| seen_by(ask, &question)).collect();
+    let mut desk = api.host.desk().questions(all);
+    desk.retain(|question| ask.who.may_see(&question.principal));
+    let bytes = desk.iter().map(|question| question.size()).sum();
+    let role = ask.who.role;
+    let read = move || -> Vec<Question> {
+        let each = desk.iter().map(|question| seen_by(role, question));
+        each.collect()
+    };
+    let mut questions = aside(&api.readings, &ask.who, bytes, read).await?;
     if ask.who.role >= Role::Viewer {
         questions.extend(standing::all(api).await);
         questions.extend(proposals::all(api, all));
@@ -87,23 +94,23 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Questions {
     });
     let waiting = questions.iter();
     let waiting = waiting.filter(|question| question.status == "open").count();
-    Questions {
+    Ok(Questions {
         questions: short::within(questions, limits::API_QUESTIONS_BYTES),
         waiting,
-    }
+    })
 }
 
 /// A question of a call, if whoever asks may know of it.
 fn desk_question(api: &Api, ask: &Ask, id: &str) -> Option<Question> {
     let found = api.host.desk().find(id)?;
     let may_see = ask.who.may_see(&found.principal);
-    may_see.then(|| seen_by(ask, &found))
+    may_see.then(|| seen_by(ask.who.role, &found))
 }
 
 /// A question of a call, as far as whoever asks may know of it.
-fn seen_by(ask: &Ask, found: &desk::Question) -> Question {
+fn seen_by(role: Role, found: &desk::Question) -> Question {
     let question = shown::shown(found);
-    match ask.who.role >= Role::Viewer {
+    match role >= Role::Viewer {
         true => question,
         false => of_its_own(question),
     }
@@ -173,15 +180,26 @@ async fn at_desk(api: &Arc<Api>, ask: &Ask, question: &Question, said: &Said) ->
         ));
     }
     let with_secrets = ask.who.role >= Role::Admin || *ask.who.principal == *whose;
-    take(api, question, said, &ask.who.recorded(), with_secrets).await
+    let by = ask.who.recorded();
+    take(
+        api,
+        question,
+        said,
+        ask.written("content"),
+        &by,
+        with_secrets,
+    )
+    .await
 }
 
-/// Answers a question of a call: `by` is who does; `with_secrets`, whether they may change a
+/// Answers a question of a call: `written` is the text of what it is to be; `by` is who does;
+/// `with_secrets`, whether they may change a
 /// call that has some which they were not shown.
 pub(super) async fn take(
     api: &Arc<Api>,
     question: &Question,
     said: &Said,
+    written: Option<&str>,
     by: &str,
     with_secrets: bool,
 ) -> Result<Taken, No> {
@@ -189,7 +207,12 @@ pub(super) async fn take(
         fits(question, said)?;
     }
     let whole = api.host.desk().find(&question.id).ok_or_else(unknown)?;
-    let given = given::of(question, &shown::whole(&whole), said, with_secrets).await?;
+    let held = whole.held.as_deref();
+    let texts = given::Texts {
+        held: held.and_then(|held| std::str::from_utf8(&held.text).ok()),
+        given: written,
+    };
+    let given = given::of(question, &shown::whole(&whole), said, texts, with_secrets).await?;
     let taken = api
         .host
         .desk()

@@ -189,8 +189,9 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         }
         ("POST", "codes") => {
             // A client's token is none, whatever its role: what is to be run is approved
-            // in a session that this code opens.
-            if *ask.who.principal != *CONTROL {
+            // in a session that this code opens. A session is none either: whoever has
+            // come in by a code that was good once could come in for ever.
+            if *ask.who.principal != *CONTROL || ask.who.session.is_some() {
                 return Err(No::not_allowed(
                     "codes are given to the control token alone",
                 ));

@@ -71,7 +71,7 @@ fn refused(fault: &TokenError) -> No {
     match fault {
         TokenError::Exists(_) => No::conflict(fault.to_string()).field("/name"),
         TokenError::Unknown(_) => No::not_found(fault.to_string()),
-        TokenError::Name(_) => No::invalid(fault.to_string()).field("/name"),
+        TokenError::Name(_) | TokenError::Ours(_) => No::invalid(fault.to_string()).field("/name"),
         fault => No::broken(fault),
     }
 }

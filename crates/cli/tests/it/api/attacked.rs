@@ -191,3 +191,29 @@ async fn pages_of_other_origins_and_forms_change_nothing() {
         assert!(status == 404 || status == 400, "{path}: {status}");
     }
 }
+
+/// A path of any number of steps is refused before anything is made of it; the gateway lives.
+#[tokio::test]
+async fn an_argument_is_set_at_no_endless_path() {
+    let world = World::with(&json!({"a": echo(&[])}));
+    let gateway = world.gateway().await;
+    let asker = Asker::control(&world, &gateway).await;
+    let call =
+        json!({"server": "a", "name": "echo", "arguments": {"nonce": "x"}, "confirmed": true});
+    let made = asker.post("calls", call).await;
+    let path = format!("calls/{}/replay", made["id"]);
+    for steps in [65, 1024, 50_000] {
+        let set = json!([{"path": "/a".repeat(steps), "value": 1}]);
+        let body = json!({"set": set, "confirmed": true}).to_string();
+        let (status, said) = asker.ask("POST", &path, &body).await;
+        assert_eq!((status, &said["field"]), (400, &json!("/set")), "{said}");
+    }
+    let set = json!([{"path": "/a".repeat(64), "value": 1}]);
+    let replayed = asker
+        .post(&path, json!({"set": set, "confirmed": true}))
+        .await;
+    assert!(replayed["runs"][0]["error"].is_null(), "{replayed}");
+    // Whoever came in by a code gets no other one.
+    let session = asker.session().await;
+    assert_eq!(session.refused("POST", "codes", json!({})).await.0, 403);
+}

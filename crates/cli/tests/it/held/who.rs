@@ -155,3 +155,43 @@ async fn what_makes_no_sense_is_told() {
     stage.say(&held, json!({"action": "release"})).await;
     assert_eq!(text(&called.await.unwrap()), "a");
 }
+
+/// What a breakpoint holds, keeps back or changes in an answer its client does not read
+/// beside: neither in its calls, nor by looking for a text in them.
+#[tokio::test]
+async fn a_clients_own_token_does_not_show_what_is_kept_from_it() {
+    let stage = Stage::new(&[]).await;
+    stage
+        .api(Method::POST, "tap", &json!({"armed": true}))
+        .await;
+    let own = stage.world.token("tokens/default");
+    let sees = async |id: u64| {
+        let path = format!("calls/{id}");
+        let (status, detail) = stage.api_as(&own, Method::GET, &path, &Value::Null).await;
+        assert_eq!(status, 200, "{detail}");
+        let mut messages = detail["messages"].as_array().unwrap().iter();
+        let is_shown = messages.any(|one| one["edge"] == "from-server");
+        // Only what the server answers has this.
+        let path = format!("calls?only={id}&filter=%22type%22");
+        let (_, found) = stage.api_as(&own, Method::GET, &path, &Value::Null).await;
+        (is_shown, !found["calls"].as_array().unwrap().is_empty())
+    };
+    stage.hold("tool:pid", "result").await;
+    for answer in [
+        json!({"action": "refuse"}),
+        json!({"action": "edit", "content": {"content": []}}),
+    ] {
+        let called = calling(stage.legacy().await, "pid", json!({}));
+        let held = stage.one_held().await;
+        let id = held["call"].as_u64().expect("a call");
+        assert_eq!(held["about"]["content"][0]["type"], "text", "{held}");
+        assert_eq!(sees(id).await, (false, false), "while it is held");
+        stage.say(&held, answer).await;
+        called.await.unwrap();
+        assert_eq!(sees(id).await, (false, false), "after it was");
+        let whole = stage.get(&format!("calls/{id}")).await;
+        let mut messages = whole["messages"].as_array().unwrap().iter();
+        let is_there = messages.any(|one| one["edge"] == "from-server");
+        assert!(is_there, "whoever may see everything does: {whole}");
+    }
+}

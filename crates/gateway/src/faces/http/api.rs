@@ -22,6 +22,7 @@ use std::{
     io,
     sync::{Arc, atomic::Ordering},
 };
+use switchboard_transport::{Full, limits::COUNTED_BYTES};
 use switchboard_wire::Payload;
 use tokio::time::timeout;
 
@@ -77,7 +78,7 @@ pub(super) async fn let_in_shared(
         None => return Err(wrong(face, request).await),
     };
     let share = face.belongs_to(&open.1, pass.principal());
-    let share = share.map_err(|full| Box::new(reply::full(&full, None)))?;
+    let share = share.map_err(|full| Box::new(no_room(&full)))?;
     Ok(Asker::Client(pass.admit(share, open.1.address())))
 }
 
@@ -156,8 +157,8 @@ pub(super) async fn answer(
             && !headers.contains_key(header::AUTHORIZATION)
             && !read::is_json(&headers);
         if is_form {
-            let text = "Content-Type must be application/json\n";
-            return reply::plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
+            let text = "Content-Type must be application/json";
+            return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
         }
         let most = match who {
             Asker::Nobody => limits::API_STRANGER_BODY,
@@ -183,18 +184,55 @@ pub(super) async fn answer(
 }
 
 /// A body that cannot be taken, in the form that all refusals here have.
-fn refusal(status: StatusCode, text: &str) -> Response<Body> {
+pub(super) fn refusal(status: StatusCode, text: &str) -> Response<Body> {
     let code = match status {
         StatusCode::PAYLOAD_TOO_LARGE => "too-large",
+        StatusCode::FORBIDDEN => "not-allowed",
+        StatusCode::SERVICE_UNAVAILABLE => "too-many",
         _ => "invalid",
     };
-    let json = serde_json::json!({ "error": text, "code": code });
+    let json = serde_json::json!({ "error": text, "code": code, "hint": null, "field": null });
     reply::json(status, Payload::from(json.to_string()))
+}
+
+/// An answer, counted for whoever asked until it is read: one who reads none of many has no
+/// more of them made.
+fn counted(face: &Face, who: &Asker, text: String) -> Result<Payload, Full> {
+    let text = Bytes::from(text);
+    if text.len() < COUNTED_BYTES {
+        return Ok(text.into());
+    }
+    let share = match who {
+        Asker::Client(admission) => admission.share().clone(),
+        Asker::Control | Asker::Session(_) | Asker::Nobody => {
+            let several = face.has_several_principals();
+            let budget = face.gateway.host().budget();
+            budget.share_of(&CONTROL.into(), several)
+        }
+    };
+    match share.has_room() {
+        true => Ok(share.keep(text).into()),
+        false => Err(share.full()),
+    }
+}
+
+/// Who holds what is answered to the control token and to sessions.
+const CONTROL: &str = "control";
+
+fn no_room(full: &Full) -> Response<Body> {
+    let mut response = refusal(StatusCode::SERVICE_UNAVAILABLE, &full.to_string());
+    let headers = response.headers_mut();
+    headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 fn response(face: &Arc<Face>, answer: Controlled, who: &Asker) -> Response<Body> {
     let mut response = match answer.said {
-        Said::Page(page) => reply::page(page.content_type, page.text),
+        Said::Page(page) => match counted(face, who, page.text) {
+            Ok(text) => reply::page(page.content_type, text),
+            Err(full) => return no_room(&full),
+        },
         Said::Events(events) => {
             let ended = ended(face.clone(), who.clone());
             let events = events.take_until(Box::pin(ended));

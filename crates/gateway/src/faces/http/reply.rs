@@ -61,8 +61,8 @@ pub(super) fn plain(status: StatusCode, text: impl Into<bytes::Bytes>) -> Respon
 }
 
 /// A page of text.
-pub(super) fn page(content_type: &'static str, text: String) -> Response<Body> {
-    let mut response = Response::new(Body::from(Payload::from(text)));
+pub(super) fn page(content_type: &'static str, text: impl Into<Payload>) -> Response<Body> {
+    let mut response = Response::new(Body::from(text.into()));
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));

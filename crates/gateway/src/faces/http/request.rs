@@ -131,6 +131,9 @@ impl Received {
     fn at_our_address(face: &Face, request: &Request<Incoming>) -> Result<Self, Refusal> {
         let (headers, target) = (request.headers(), request.uri());
         let refuse = |status, text: &str| {
+            if target.path().starts_with(api::SHARED) {
+                return Err(Box::new(api::refusal(status, text)));
+            }
             let error = ErrorObject::new(code::INVALID_REQUEST, text);
             Err(Box::new(reply::error(status, &error, None)))
         };

@@ -417,7 +417,10 @@ fn answer(input: Input, recorded: Option<&Question>) {
     match answered {
         Some((_, Answer::Result(raw))) => {
             let text = String::from_utf8_lossy(raw);
-            input.answer(&Message::response(&Id::number(0), &text));
+            match Message::response_of(&Id::number(0), &text) {
+                Ok(response) => input.answer(&response),
+                Err(fault) => input.refuse(&ErrorObject::new(code::INTERNAL, fault.to_string())),
+            }
         }
         Some((_, Answer::Error(raw))) => {
             let value = tree(raw).unwrap_or_default();

@@ -279,6 +279,6 @@ fn own_meta(meta: &[u8]) -> Option<String> {
 
 /// Whether a text is that of parameters.
 pub(super) fn readable(params: &str) -> bool {
-    let request = Message::request(&Id::number(1), Method::ToolsCall, params);
-    Params::of(&request).is_ok()
+    let request = Message::request_of(&Id::number(1), Method::ToolsCall, params);
+    request.is_ok_and(|request| Params::of(&request).is_ok())
 }

@@ -7,10 +7,11 @@ use super::{
         Api,
         answer::{Answer, No, Reply},
         asking::Ask,
+        spliced::{self, Written},
     },
-    Repeatable,
+    Repeatable, aside,
     make::{self, Wanted},
-    visible,
+    sees, visible,
 };
 use crate::{limits, watching::Tapping};
 use serde_json::Value;
@@ -22,6 +23,7 @@ use switchboard_api::{
 use switchboard_record::{
     audit::Record,
     tap::{
+        Sees, Tap,
         difference::{differences, pointer},
         redact,
     },
@@ -65,13 +67,23 @@ pub(super) async fn answer(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answ
             confirmed: replay.confirmed,
             replay_of: Some(call.id),
         };
-        let mut made = make::run(api, tapping, &ask.who, wanted).await?;
-        made.result = made.result.as_ref().map(shown);
-        made.error = made.error.as_ref().map(shown);
-        replayed.runs.push(made);
+        replayed
+            .runs
+            .push(make::run(api, tapping, &ask.who, wanted).await?);
     }
-    compare(tapping, &call, replay.era.is_none(), &mut replayed);
-    Reply::json(&replayed)
+    let numbers = replayed.runs.iter().map(|made| made.id).chain([call.id]);
+    let bytes = numbers.map(|number| tapping.tap.weight(number)).sum();
+    let (tap, sees) = (tapping.tap.clone(), sees(&ask.who));
+    let by_server = replay.era.is_none();
+    let told = move || {
+        for made in &mut replayed.runs {
+            made.result = made.result.as_ref().map(shown);
+            made.error = made.error.as_ref().map(shown);
+        }
+        compare(&tap, sees, &call, by_server, &mut replayed);
+        Reply::json(&replayed)
+    };
+    aside(&api.readings, &ask.who, bytes, told).await?
 }
 
 /// Whether somebody else's secrets may be used for it. They are where the call had any, and
@@ -134,9 +146,15 @@ fn params(request: &Message, call: &Call, replay: &Replay) -> Result<String, No>
         return Ok(params);
     }
     let no_json = |fault: serde_json::Error| No::conflict(fault.to_string());
-    let mut params: Value = serde_json::from_str(&params).map_err(no_json)?;
+    let written = params;
+    let whole: Value = serde_json::from_str(&written).map_err(no_json)?;
+    let mut params = whole.clone();
     if let Some(arguments) = &replay.arguments {
         params["arguments"] = arguments.clone();
+    }
+    if replay.set.len() > limits::API_PUTS {
+        let text = format!("at most {} values are set at once", limits::API_PUTS);
+        return Err(No::invalid(text).field("/set"));
     }
     for put in &replay.set {
         if params.get("arguments").is_none() {
@@ -144,7 +162,11 @@ fn params(request: &Message, call: &Call, replay: &Replay) -> Result<String, No>
         }
         set(&mut params["arguments"], put)?;
     }
-    let params = params.to_string();
+    let whole = Written {
+        value: &whole,
+        text: &written,
+    };
+    let params = spliced::text(&params, None, Some(whole));
     match make::readable(&params) {
         true => Ok(params),
         false => Err(No::invalid("the arguments cannot be sent").field("/set")),
@@ -155,12 +177,20 @@ fn params(request: &Message, call: &Call, replay: &Replay) -> Result<String, No>
 fn set(arguments: &mut Value, put: &Put) -> Result<(), No> {
     let keys: Vec<String> = match put.path.strip_prefix('/') {
         Some(pointer) => {
-            let keys = pointer.split('/');
+            let keys = pointer.split('/').take(limits::API_PATH_STEPS + 1);
             keys.map(|key| key.replace("~1", "/").replace("~0", "~"))
                 .collect()
         }
-        None => put.path.split('.').map(str::to_owned).collect(),
+        None => {
+            let keys = put.path.split('.').take(limits::API_PATH_STEPS + 1);
+            keys.map(str::to_owned).collect()
+        }
     };
+    // A value without a bound on its depth could not even be let go of.
+    if keys.len() > limits::API_PATH_STEPS {
+        let text = format!("a path has at most {} steps", limits::API_PATH_STEPS);
+        return Err(No::invalid(text).field("/set"));
+    }
     let wrong = |key: &str| {
         let text = format!("{:?}: nothing can be set at {key:?}", put.path);
         No::invalid(text).field("/set")
@@ -195,11 +225,11 @@ fn set(arguments: &mut Value, put: &Put) -> Result<(), No> {
 
 /// Says where the last result is another than the first call's: by what the server
 /// answered, or across eras by what the clients were told.
-fn compare(tapping: &Tapping, call: &Call, by_server: bool, replayed: &mut Replayed) {
+fn compare(tap: &Tap, sees: Sees, call: &Call, by_server: bool, replayed: &mut Replayed) {
     let last = replayed.runs.last().map(|made: &Made| made.id);
     let answer = |number: u64| {
-        let answer = tapping.tap.answer(number, by_server);
-        let answer = answer.or_else(|| tapping.tap.answer(number, false))?;
+        let answer = tap.answer(number, sees, by_server);
+        let answer = answer.or_else(|| tap.answer(number, sees, false))?;
         body(&answer)
     };
     let (Some(before), Some(after)) = (answer(call.id), last.and_then(answer)) else {
@@ -250,7 +280,11 @@ mod tests {
         }
         let expected = json!({"a": {"b": [9, 2, 3]}, "t": null, "n/m": {"k": "new"}});
         assert_eq!(arguments, expected);
-        for path in ["", "a.b.7", "a.b.x", "a..b"] {
+        let (deep, deeper) = (
+            "/k".repeat(50_000),
+            "k.".repeat(limits::API_PATH_STEPS) + "k",
+        );
+        for path in ["", "a.b.7", "a.b.x", "a..b", &deep, &deeper] {
             let put = Put {
                 path: path.to_owned(),
                 value: json!(1),

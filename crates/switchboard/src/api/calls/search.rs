@@ -17,7 +17,7 @@ use std::{
     },
 };
 use switchboard_api::{calls::Call, filter::Filter};
-use switchboard_record::tap::Tap;
+use switchboard_record::tap::{Sees, Tap};
 use switchboard_tasks as tasks;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -51,7 +51,7 @@ impl Searches {
     /// Waits a while for one's turn: a search that nobody waits for any more ends soon.
     async fn turn(&self, holder: &Arc<str>) -> Result<Turn, No> {
         let busy = || {
-            No::too_many("another search of yours is under way: one at a time looks into messages")
+            No::too_many("another request of yours looks into messages: one at a time does")
                 .hint("wait for it, or ask without a text in quotes")
         };
         let own = {
@@ -111,7 +111,7 @@ impl Looking {
     pub(super) fn wants(&self, call: &Call) -> bool {
         let says = &mut |text: &str| {
             let mut looked = self.looked.get();
-            let says = !self.is_over() && self.tap.says(call.id, text, &mut looked);
+            let says = !self.is_over() && self.tap.says(call.id, self.sees(), text, &mut looked);
             self.looked.set(looked);
             says
         };
@@ -126,6 +126,11 @@ impl Looking {
     /// Whether messages are looked into: what is not asked for is not looked through then.
     pub(super) fn needs_messages(&self) -> bool {
         self.filter.needs_messages()
+    }
+
+    /// What of their messages whoever asks may see.
+    pub(super) fn sees(&self) -> Sees {
+        super::sees(&self.who)
     }
 
     fn is_over(&self) -> bool {
@@ -161,6 +166,46 @@ pub(super) async fn look<T: Send + 'static>(
     let made = made.await.map_err(|fault| No::broken(&fault));
     drop(wanted);
     made
+}
+
+/// Looks for something on a thread of its own, in one's turn, for as long as somebody waits
+/// for it: what looks asks whether that is over.
+pub(in super::super) async fn until_left<T: Send + 'static>(
+    searches: &Searches,
+    who: &Who,
+    find: impl FnOnce(&dyn Fn() -> bool) -> T + Send + 'static,
+) -> Result<T, No> {
+    let turn = searches.turn(&who.holder()).await?;
+    let wanted = Wanted::default();
+    let is_over = wanted.0.clone();
+    let found = tasks::blocking(move || {
+        let found = find(&|| is_over.load(Ordering::Acquire));
+        drop(turn);
+        found
+    });
+    let found = found.await.map_err(|fault| No::broken(&fault));
+    drop(wanted);
+    found
+}
+
+/// Looks through so many bytes of messages on a thread of its own: one of everybody's at a
+/// time, so that nobody makes others wait. What is small is looked through at once.
+pub(in super::super) async fn aside<T: Send + 'static>(
+    readings: &Searches,
+    who: &Who,
+    bytes: usize,
+    make: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, No> {
+    if bytes <= limits::API_READ_AT_ONCE {
+        return Ok(make());
+    }
+    let turn = readings.turn(&who.holder()).await?;
+    let made = tasks::blocking(move || {
+        let made = make();
+        drop(turn);
+        made
+    });
+    made.await.map_err(|fault| No::broken(&fault))
 }
 
 #[cfg(test)]

@@ -1,13 +1,26 @@
 //! What an answer means to whoever asked.
 
-use super::{super::answer::No, put_back};
+use super::{
+    super::{
+        answer::No,
+        spliced::{self, Written},
+    },
+    put_back,
+};
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 use switchboard_api::questions::{Answer, Kind, Question};
 use switchboard_host::{Verdict, desk::Given};
 use switchboard_local::secret;
 use switchboard_model::{Validators, Verdict as Fits, limits::PATIENT_VALIDATION};
-use switchboard_wire::{ErrorObject, code};
+use switchboard_wire::{ErrorObject, code, reading::ambiguous_key};
+
+/// What is held, and what it is to be, as they were written.
+#[derive(Clone, Copy)]
+pub(super) struct Texts<'a> {
+    pub(super) held: Option<&'a str>,
+    pub(super) given: Option<&'a str>,
+}
 
 /// What is passed on. A form that does not fit its schema is told before anybody else
 /// could have answered. `whole` is the question with what was not shown of it; `with_secrets`,
@@ -16,6 +29,7 @@ pub(super) async fn of(
     question: &Question,
     whole: &Question,
     said: &Answer,
+    texts: Texts<'_>,
     with_secrets: bool,
 ) -> Result<Given, No> {
     Ok(match question.kind {
@@ -39,27 +53,38 @@ pub(super) async fn of(
             Given::Result(json!({ "action": "accept", "content": content }).to_string())
         }
         Kind::Held if said.action == "edit" => {
-            let content = edited(question, whole, said, with_secrets)?;
-            Given::Result(json!({ "action": "edit", "content": content }).to_string())
+            let content = edited(question, whole, said, texts, with_secrets)?;
+            Given::Result(format!("{{\"action\":\"edit\",\"content\":{content}}}"))
         }
         _ => Given::Result(json!({ "action": said.action }).to_string()),
     })
 }
 
-/// What is held, as it is to be.
+/// The text of what is held, as it is to be: what was left alone stands as it was written.
 fn edited(
     question: &Question,
     whole: &Question,
     said: &Answer,
+    texts: Texts<'_>,
     with_secrets: bool,
-) -> Result<Value, No> {
+) -> Result<String, No> {
     let wrong = |text: &str| No::invalid(text).field("/content");
     let given = said.content.clone();
     let given = given.ok_or_else(|| wrong("edit needs what it is to be as content"))?;
     let nothing = Value::Null;
     let shown = question.about.as_ref().unwrap_or(&nothing);
-    let (content, back) =
-        put_back::changed(given, shown, whole.about.as_ref().unwrap_or(&nothing))?;
+    let about = whole.about.as_ref().unwrap_or(&nothing);
+    // What was shown as it is written is read as that is.
+    let (given, written) = match (&given, shown) {
+        (Value::String(text), Value::String(_)) => {
+            let read = serde_json::from_str::<Value>(text);
+            let read = read.map_err(|fault| wrong(&fault.to_string()))?;
+            (read, Some(text.clone()))
+        }
+        _ => (given, texts.given.map(str::to_owned)),
+    };
+    let (shown, about) = (as_read(shown), as_read(about));
+    let (content, back) = put_back::changed(given.clone(), &shown, &about)?;
     // Where the rest of it goes elsewhere, they go along.
     if back > 0 && !with_secrets {
         return Err(No::not_allowed(
@@ -67,17 +92,36 @@ fn edited(
         )
         .hint("release or refuse it"));
     }
-    let is_error = question.point.as_deref() == Some("error");
-    let says_error = content["code"].is_i64() && content["message"].is_string();
-    match (content.is_object(), is_error && !says_error) {
-        (false, _) => Err(wrong(
+    if !content.is_object() {
+        return Err(wrong(
             "what is held is an object: arguments, a result, an error",
-        )),
-        (true, true) => Err(wrong(
-            "an error has a whole number as code and a text as message",
-        )),
-        (true, false) => Ok(content),
+        ));
     }
+    let is_error = question.point.as_deref() == Some("error");
+    let is_code = content["code"].as_i64();
+    let is_code = is_code.is_some_and(|code| i32::try_from(code).is_ok());
+    if is_error && !(is_code && content["message"].is_string()) {
+        return Err(wrong(
+            "an error has a whole number of 32 bits as code and a text as message",
+        ));
+    }
+    let of = |value, text| Written { value, text };
+    let held = texts
+        .held
+        .filter(|text| ambiguous_key(text.as_bytes()).is_none());
+    let held = held
+        .filter(|_| about.is_object())
+        .map(|text| of(&about, text));
+    let given = written.as_deref().map(|text| of(&given, text));
+    Ok(spliced::text(&content, given, held))
+}
+
+/// What is shown as it is written, as it is read, where all readers agree.
+fn as_read(value: &Value) -> Value {
+    let text = value.as_str();
+    let text = text.filter(|text| ambiguous_key(text.as_bytes()).is_none());
+    let read = text.and_then(|text| serde_json::from_str(text).ok());
+    read.unwrap_or_else(|| value.clone())
 }
 
 /// A model's answer; a text alone is one that a person wrote.

@@ -1,25 +1,21 @@
 //! A question of a call as it is shown.
 
-use super::super::without;
+use super::super::{spliced::is_exact, without};
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 use switchboard_api::questions::{Answered, Kind, Question};
 use switchboard_host::desk::{self, Held, Point};
 use switchboard_local::{secret, visible};
-use switchboard_record::audit::redact;
 use switchboard_wire::{Method, reading::ambiguous_key};
 
 /// The question as it is shown: without secrets.
 pub(super) fn shown(question: &desk::Question) -> Question {
     let mut shown = whole(question);
-    match &mut shown.about {
-        // A message, or a part of one.
-        Some(about) if shown.kind == Kind::Held => {
-            *about = without::secrets(about.to_string().as_bytes()).unwrap_or_default();
-        }
-        Some(about) => redact(about),
-        None => {}
+    // A message, or a part of one: as all messages are.
+    if let Some(about) = &mut shown.about {
+        *about = without::secrets(about.to_string().as_bytes()).unwrap_or_default();
     }
+    shown.client = shown.client.map(|name| secret::text(&name).into_owned());
     // A page's address stays: it is there to be visited.
     shown.text = shown.text.map(|text| secret::text(&text).into_owned());
     let schema = shown.schema.map(|schema| schema.to_string());
@@ -43,8 +39,7 @@ pub(super) fn whole(question: &desk::Question) -> Question {
     let about = match question.kind {
         desk::Kind::Permission => consent.and_then(|consent| {
             let arguments = consent.arguments.as_deref()?;
-            let read = serde_json::from_str(arguments);
-            Some(read.unwrap_or_else(|_| Value::String(arguments.to_owned())))
+            Some(as_written(arguments.as_bytes()))
         }),
         desk::Kind::Sampling => Some(params.clone()),
         desk::Kind::Held => question.held.as_deref().and_then(held_about),
@@ -128,16 +123,19 @@ fn held_title(question: &desk::Question) -> String {
     }
 }
 
-/// What is held. What two readers could take for different things is shown as it is written.
+/// What is held.
 fn held_about(held: &Held) -> Option<Value> {
-    if held.text.is_empty() {
-        return None;
+    (!held.text.is_empty()).then(|| as_written(&held.text))
+}
+
+/// A text of JSON as a value. What two readers could take for different things, and numbers
+/// with more digits than a reader keeps, are shown as they are written.
+fn as_written(text: &[u8]) -> Value {
+    let written = || Value::String(String::from_utf8_lossy(text).into_owned());
+    if ambiguous_key(text).is_some() || !is_exact(text) {
+        return written();
     }
-    let written = || Value::String(String::from_utf8_lossy(&held.text).into_owned());
-    if ambiguous_key(&held.text).is_some() {
-        return Some(written());
-    }
-    Some(serde_json::from_slice(&held.text).unwrap_or_else(|_| written()))
+    serde_json::from_slice(text).unwrap_or_else(|_| written())
 }
 
 fn status(status: desk::Status) -> &'static str {

@@ -53,6 +53,7 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
             let written = edit.entry.clone();
             let written = written.ok_or_else(|| No::invalid("what is added?").field("/entry"))?;
             let entry = parsed(&edit.name, &written)?;
+            reachable(&entry)?;
             permitted(&look, &entry)?;
             let difference = difference(before.as_ref(), Some(&written));
             if runs_something(&entry, &places) {
@@ -69,6 +70,10 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
 
 /// Where an entry of this scope is kept in our own file.
 pub(in super::super) fn path(edit: &Edit, places: &Places) -> Result<Vec<String>, No> {
+    if edit.name.len() > limits::API_NAME {
+        let text = format!("a name has at most {} letters", limits::API_NAME);
+        return Err(No::invalid(text).field("/name"));
+    }
     check::name(&edit.name).map_err(|fault| No::invalid(fault.to_string()).field("/name"))?;
     let servers = "mcpServers".to_owned();
     match edit.scope.as_deref() {
@@ -110,6 +115,20 @@ pub(in super::super) fn parsed(name: &str, written: &Value) -> Result<Entry, NoE
         Some(fault) => Err(NoEntry::Faulty(Box::new(fault.clone()))),
         None => Ok(entry),
     }
+}
+
+/// Whether an entry's address is of a kind that its transport can reach.
+fn reachable(entry: &Entry) -> Result<(), No> {
+    let schemes: &[&str] = match entry.transport {
+        Transport::Http | Transport::Sse => &["http", "https"],
+        Transport::Ws => &["ws", "wss"],
+        _ => return Ok(()),
+    };
+    let address = entry.written.get("url").and_then(Value::as_str);
+    // A socket of this machine has no host.
+    let address = address.filter(|address| !address.starts_with("unix:"));
+    let checked = address.map_or(Ok(()), |address| check::address(address, schemes));
+    checked.map_err(|fault| No::invalid(fault.to_string()).field("/entry/url"))
 }
 
 /// Whether policy lets the server be added.

@@ -24,9 +24,14 @@ const SHUT_OUT: &str = "HTTP 401";
 
 /// Who is connected.
 pub(in super::super) fn client(visitor: &Visitor) -> Client {
+    let cut = |text: &Option<String>| {
+        let text = text.as_deref();
+        text.map(|text| secret::text(text).into_owned())
+    };
     Client {
-        name: visitor.name.clone(),
-        version: visitor.version.clone(),
+        // What a client calls itself is a text of somebody else's.
+        name: cut(&visitor.name),
+        version: cut(&visitor.version),
         principal: visitor.principal.clone(),
         era: visitor.era.clone(),
         since: visitor.since * 1000,
