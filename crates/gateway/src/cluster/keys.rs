@@ -1,7 +1,7 @@
 //! What follows from the cluster's key: ids of sessions that nobody else can make, and the
 //! seal of what replicas tell each other through others.
 
-use crate::session::seal::{self, Seal};
+use crate::session::seal::{self, Binding, Seal};
 use aws_lc_rs::{digest, hmac};
 use std::fmt;
 use subtle::ConstantTimeEq;
@@ -18,6 +18,8 @@ struct Key {
     proves: hmac::Key,
     vouches: hmac::Key,
     seals: Seal,
+    /// What clients hold for us.
+    wraps: Seal,
 }
 
 /// Why a file has no keys.
@@ -84,7 +86,18 @@ impl ClusterKeys {
         self.0[0].seals.close_bytes(content, name.as_bytes())
     }
 
-    /// Opens it again.
+    /// Seals what a client holds for us.
+    pub(super) fn wrap(&self, content: &[u8], binding: &Binding) -> String {
+        self.0[0].wraps.close(content, binding)
+    }
+
+    /// Opens it again, at whichever replica the client comes back to.
+    pub(super) fn unwrap(&self, sealed: &str, binding: &Binding) -> Option<Vec<u8>> {
+        let mut keys = self.0.iter();
+        keys.find_map(|key| key.wraps.open(sealed, binding))
+    }
+
+    /// Opens what stands under a name.
     pub(super) fn open(&self, sealed: &[u8], name: &str) -> Option<Vec<u8>> {
         let mut keys = self.0.iter();
         keys.find_map(|key| key.seals.open_bytes(sealed.to_vec(), name.as_bytes()))
@@ -103,6 +116,7 @@ impl Key {
             proves: signs("session ids"),
             vouches: signs("workers"),
             seals: Seal::of(derived("entries", &line).as_ref()),
+            wraps: Seal::of(derived("states", &line).as_ref()),
         })
     }
 

@@ -15,7 +15,7 @@ pub(crate) use links::{Answered, NoAnswer};
 pub use nodes::Node;
 pub use outposts::{Announced, Outpost, OutpostParts};
 
-use crate::limits;
+use crate::{limits, session::seal::Binding};
 use aws_lc_rs::digest;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Request, Response};
@@ -181,6 +181,16 @@ impl Cluster {
     /// An id for a new session of ours.
     pub(crate) fn new_session(&self) -> String {
         self.keys.session(&self.id)
+    }
+
+    /// Seals what a client holds for all replicas.
+    pub(crate) fn wrap(&self, content: &[u8], binding: &Binding) -> String {
+        self.keys.wrap(content, binding)
+    }
+
+    /// Opens it again.
+    pub(crate) fn unwrap(&self, sealed: &str, binding: &Binding) -> Option<Vec<u8>> {
+        self.keys.unwrap(sealed, binding)
     }
 
     /// The replica that opened a session; none where no replica of ours did.
