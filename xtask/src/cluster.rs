@@ -217,7 +217,7 @@ fn locked(addresses: &Addresses) -> std::sync::MutexGuard<'_, Vec<String>> {
 }
 
 /// Three servers that form a cluster, and where they are.
-fn nats(program: &Path, folder: &Path) -> Result<(String, Vec<Group>)> {
+pub fn nats(program: &Path, folder: &Path) -> Result<(String, Vec<Group>)> {
     let (clients, routes) = (free()?, free()?);
     let others: Vec<String> = routes.iter().map(|it| format!("\"nats://{it}\"")).collect();
     let mut groups = Vec::new();

@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|ci|cluster|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|features|faults|peers|contract|tidy`.
+//! Development only: `cargo xtask setup|test|ci|cluster|simulate|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|features|faults|peers|contract|tidy`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -26,6 +26,7 @@ mod peers;
 mod process;
 mod setup;
 mod shown;
+mod simulate;
 mod soak;
 mod steps;
 mod table;
@@ -54,6 +55,8 @@ enum Command {
     Soak(soak::Options),
     /// Several gateways as one on this machine, with a load, and one killed now and then
     Cluster(cluster::Options),
+    /// What many replicas and workers would do to each other, counted
+    Simulate(simulate::Options),
     /// Run the official MCP conformance suite
     Conformance(conformance::Options),
     /// Measure the gateway against no proxy at all and against nginx
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Command::Ci(options) => ci::run(&options),
         Command::Soak(options) => soak::run(&options),
         Command::Cluster(options) => cluster::run(&options),
+        Command::Simulate(options) => simulate::run(&options),
         Command::Conformance(options) => conformance::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::BenchList(options) => bench::list::run(&options),

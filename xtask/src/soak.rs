@@ -26,7 +26,7 @@ pub struct Options {
     /// The first round's seed (behind the last one that was run unless given)
     #[arg(long)]
     seed: Option<u64>,
-    /// How many rounds (1000 of `orphans`, 200 of `audit`, 100 of `properties`, `screen` and `history`, 10 of `suite` and `full` unless given)
+    /// How many rounds (1000 of `orphans` and `sessions`, 200 of `audit`, 100 of `properties`, `screen`, `history`, `restarts` and `cluster`, 10 of `suite`, `full` and `sprayed` unless given)
     #[arg(long)]
     rounds: Option<u64>,
     /// How many loops to keep busy beside it (2 for `suite` unless given)
@@ -42,6 +42,14 @@ enum Name {
     Audit,
     /// A gateway killed, paused and restarted under load: nothing is lost, repeated or mixed up
     History,
+    /// A gateway restarted under load, once a round
+    Restarts,
+    /// Three replicas and three NATS servers: one of each killed and one replica restarted a round
+    Cluster,
+    /// Sessions that are opened and never closed, 1,000 a round, all at one gateway
+    Sessions,
+    /// Tests of the gateway, with three replicas and each request at any of them
+    Sprayed,
     /// Everything that is tried with random values, each round with other ones
     Properties,
     /// The terminal screen under random keys, 10,000 steps a round
@@ -85,6 +93,34 @@ impl Name {
                 busy: 0,
                 at_a_time: 10,
                 run: history,
+            },
+            Self::Restarts => Plan {
+                name: "restarts",
+                rounds: 100,
+                busy: 0,
+                at_a_time: 100,
+                run: restarts,
+            },
+            Self::Cluster => Plan {
+                name: "cluster",
+                rounds: 100,
+                busy: 0,
+                at_a_time: 10,
+                run: cluster,
+            },
+            Self::Sessions => Plan {
+                name: "sessions",
+                rounds: 1000,
+                busy: 0,
+                at_a_time: u64::MAX,
+                run: sessions,
+            },
+            Self::Sprayed => Plan {
+                name: "sprayed",
+                rounds: 10,
+                busy: 0,
+                at_a_time: 1,
+                run: sprayed,
             },
             Self::Properties => Plan {
                 name: "properties",
@@ -164,33 +200,48 @@ fn spin(over: &AtomicBool) {
 
 fn orphans(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
     let only = "binary(=orphans) & test(=orphans_of_any_two_at_once)";
-    let mut command = whole(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
-    command
-        .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
-        .envs(test::seeded(seed))
-        .envs(tools.variables());
-    status(command)
+    one(only, seed, rounds, tools)
 }
 
 fn audit(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
     let only =
         "test(=gateway::audit::a_killed_gateway_loses_no_record_of_a_call_that_was_answered)";
-    let mut command = whole(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
+    one(only, seed, rounds, tools)
+}
+
+fn history(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "test(=lives::history::no_promise_is_broken_whatever_is_done_to_a_gateway)";
+    one(only, seed, rounds, tools)
+}
+
+fn restarts(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "test(=lives::history::many_restarts_under_load_lose_nothing)";
+    one(only, seed, rounds, tools)
+}
+
+fn cluster(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "test(=cluster::history::no_promise_is_broken_whatever_is_done_to_a_cluster)";
+    one(only, seed, rounds, tools)
+}
+
+fn sessions(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "test(=lives::many::more_sessions_than_memory_has_room_for)";
+    one(only, seed, rounds, tools)
+}
+
+/// One test, which is told how many rounds are wanted.
+fn one(only: &str, seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let mut command = whole(["nextest", "run", "--workspace", "--profile", "soak"]);
     command
+        .args(["--no-capture", "-E", only])
         .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
         .envs(test::seeded(seed))
         .envs(tools.variables());
     status(command)
 }
 
-fn history(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
-    let only = "test(=lives::history::no_promise_is_broken_whatever_is_done_to_a_gateway)";
-    let mut command = whole(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
-    command
-        .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
-        .envs(test::seeded(seed))
-        .envs(tools.variables());
-    status(command)
+fn sprayed(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
+    status(test::sprayed(seed).envs(tools.variables()))
 }
 
 fn properties(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {

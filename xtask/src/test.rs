@@ -76,6 +76,17 @@ pub fn everything(seed: u64) -> Command {
     command
 }
 
+/// Tests of the gateway with three replicas in the place of one, each request at any of
+/// them: no crossing, nothing lost, sharing, the bridge.
+pub fn sprayed(seed: u64) -> Command {
+    let only = "package(=switchboard-cli) & test(/^gateway::(no_crossing|lossless|sharing|sharing_questions|bridge)::/)";
+    let mut command = whole(["nextest", "run", "--workspace", "-E", only]);
+    command
+        .envs(seeded(seed))
+        .env("SWITCHBOARD_TEST_SPRAYED", "1");
+    command
+}
+
 /// The variables by which tests are told what random values come from.
 pub fn seeded(seed: u64) -> [(&'static str, String); 2] {
     ["PROPTEST_RNG_SEED", "SWITCHBOARD_SOAK_SEED"].map(|name| (name, seed.to_string()))

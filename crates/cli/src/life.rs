@@ -51,6 +51,12 @@ pub fn keep() {
     }
 }
 
+/// The first of the processes that this program is: the one that its caller knows.
+pub fn first_process() -> u32 {
+    let keeper = KEPT.get().and_then(Kept::keeper_pid);
+    keeper.unwrap_or_else(std::process::id)
+}
+
 /// Ends the program and whatever it may still have started.
 pub fn end(code: Code) -> ! {
     crate::commands::ui::restore();

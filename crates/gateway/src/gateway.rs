@@ -78,8 +78,12 @@ pub struct GatewayOptions {
 impl Gateway {
     /// A gateway in front of `host`.
     pub fn new(host: Arc<Host>, options: GatewayOptions) -> Arc<Self> {
-        let lot = Lot::new(options.parked_for.unwrap_or(limits::PARKED_FOR));
+        let patience = options.parked_for.unwrap_or(limits::PARKED_FOR);
+        let lot = Lot::new(patience, options.cluster.clone());
         let finder = Finder::new(options.tools.clone());
+        if let Some(keeping) = &options.keeping {
+            host.keep_tasks(Arc::new(keeping.clone()));
+        }
         Arc::new(Self {
             host,
             options,

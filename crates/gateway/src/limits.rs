@@ -57,6 +57,15 @@ pub const LISTEN_FILTER: usize = 256 * 1024;
 pub const SESSIONS: usize = 10_000;
 /// Sessions of one principal that are kept on disk.
 pub const SESSIONS_KEPT: u64 = 2_000_000;
+/// That sessions cannot be kept is said this often at most.
+pub const KEEPING_TOLD: Duration = Duration::from_secs(60);
+/// Tasks of one principal of which it is kept whose they are.
+pub const TASKS_KEPT: usize = 4096;
+/// For how long.
+pub const TASK_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long somebody waits who asks for a task that nobody has, for another replica to
+/// have noted whose it is.
+pub const TASK_LOOK: Duration = Duration::from_millis(100);
 /// Sessions that move to disk at once when there is no room for more.
 pub const SESSIONS_MOVED: usize = 512;
 /// A session that nobody has used for this long moves to disk.

@@ -206,6 +206,10 @@ async fn send(
     if let Some(passed) = &mut passed {
         passed.connect();
     }
+    if host.task_book().is_some() && permitted.is_about_tasks() && host.has_several_principals() {
+        // Boxed: few requests are about tasks.
+        Box::pin(connection.recall_tasks(&permitted)).await;
+    }
     connection.takes(permitted.message().method())?;
     if let Some(watched) = held_as
         && let Some(held) = permitted.stops(watched, &connection)
@@ -384,6 +388,11 @@ impl Permitted {
             .into_iter()
             .chain(&self.belongs_to)
             .map(String::as_str)
+    }
+
+    /// Whether it names a task, or asks which there are.
+    fn is_about_tasks(&self) -> bool {
+        self.message().method() == Method::TasksList || self.tasks().next().is_some()
     }
 
     /// The text of the call's arguments, where it has any.

@@ -6,6 +6,7 @@ mod lists;
 mod principals;
 mod servers;
 mod settled;
+mod task_book;
 mod upkeep;
 
 pub use fetch::Late;
@@ -32,10 +33,11 @@ use principals::Principals;
 use settled::Settled;
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Weak, atomic::AtomicBool},
+    sync::{Arc, OnceLock, Weak, atomic::AtomicBool},
 };
 use switchboard_transport::Budget;
 use switchboard_wire::{Message, name::Style};
+pub use task_book::TaskBook;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
@@ -66,6 +68,8 @@ pub struct Host {
     looked_after: AtomicBool,
     /// Servers that are out of use and still ending.
     leaving: TaskTracker,
+    /// Where it is kept whose tasks are whose, if it is.
+    task_book: OnceLock<Arc<dyn TaskBook>>,
 }
 
 impl Host {
@@ -94,6 +98,7 @@ impl Host {
             present: Mutex::default(),
             looked_after: AtomicBool::new(false),
             leaving: TaskTracker::new(),
+            task_book: OnceLock::new(),
         });
         for server in host.servers().iter() {
             server.report_to(&host);

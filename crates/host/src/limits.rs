@@ -190,6 +190,8 @@ pub const OWNED: usize = 65_536;
 /// Copies of one server of which it is known whose things are whose, before those
 /// that nobody uses are forgotten.
 pub const OWNED_COPIES: usize = 1024;
+/// Principals whose tasks of earlier lives are remembered, of one server.
+pub const RECALLED: usize = 1024;
 /// Owners of one server's copies whose lists are kept, before those that nobody
 /// uses are forgotten.
 pub const CATALOGS: usize = 1024;

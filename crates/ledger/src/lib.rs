@@ -96,6 +96,13 @@ pub enum LedgerError {
     /// A value that no ledger takes.
     #[error("a value can have {} bytes at most", limits::VALUE)]
     TooLarge,
+    /// The file is as large as it may be, or its disk is full. What is there can be read,
+    /// changed and removed.
+    #[error(
+        "there is no room: the disk is full, or the file has {} GiB, which is the most that it may have",
+        limits::FILE_BYTES >> 30
+    )]
+    Full,
     /// The file, the disk that it is on, or whoever keeps it elsewhere.
     #[error("{0}")]
     Storage(String),

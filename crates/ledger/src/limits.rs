@@ -8,6 +8,11 @@ pub const VALUE: usize = 64 * 1024 * 1024;
 pub const WAITING: usize = 65_536;
 /// Requests that are written together at most.
 pub const TOGETHER: usize = 1024;
+/// Bytes of a ledger in a file: some millions of sessions.
+pub const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+/// How long nothing is added after a disk was found to be full, so that what is there can
+/// be read and removed meanwhile.
+pub const FULL_AGAIN: Duration = Duration::from_secs(5);
 /// How long a file is waited for that another process writes.
 pub const FILE_BUSY: Duration = Duration::from_secs(5);
 /// Entries and streams that are swept away at once at most.

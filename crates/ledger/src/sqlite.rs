@@ -12,7 +12,7 @@ use crate::{
     Clock, Entry, Item, Keep, Key, Ledger, LedgerError, Pending, Revision, fits, limits, refused,
 };
 use bytes::Bytes;
-use jobs::Line;
+use jobs::{Fault, Line};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::{fmt, path::Path, sync::Arc, time::Duration};
 use tokio::sync::Notify;
@@ -24,15 +24,21 @@ pub struct Sqlite {
     changed: Arc<Notify>,
 }
 
-type Done<T> = Result<T, rusqlite::Error>;
+type Done<T> = Result<T, Fault>;
 
 impl Sqlite {
     /// Opens the file; makes it, and the folder that it is in, where they are missing.
     pub fn open(file: &Path, clock: Clock) -> Result<Self, LedgerError> {
+        Self::open_within(file, clock, limits::FILE_BYTES)
+    }
+
+    /// The same of a file that has so many bytes at most. What is over is counted until it
+    /// is swept away.
+    pub fn open_within(file: &Path, clock: Clock, most: u64) -> Result<Self, LedgerError> {
         let connection = schema::open(file)?;
         Ok(Self {
             clock,
-            line: Arc::new(Line::new(connection)),
+            line: Arc::new(Line::new(connection, most)),
             changed: Arc::default(),
         })
     }
@@ -50,6 +56,18 @@ impl Sqlite {
         job: impl FnOnce(&Connection) -> Done<T> + Send + 'static,
     ) -> Pending<T> {
         self.line.add(job, Some(self.changed.clone()))
+    }
+
+    /// The same of something that makes the file larger, where it may become so.
+    fn adds<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> Done<T> + Send + 'static,
+    ) -> Pending<T> {
+        let room = self.line.room().clone();
+        self.writes(move |file| match room.is_left() {
+            true => job(file),
+            false => Err(Fault::Full),
+        })
     }
 
     fn until(&self, life: Option<Duration>) -> Option<i64> {
@@ -74,7 +92,7 @@ impl Ledger for Sqlite {
                     value: Bytes::from(row.get::<_, Vec<u8>>(1)?),
                 })
             });
-            found.optional()
+            Ok(found.optional()?)
         })
     }
 
@@ -83,7 +101,7 @@ impl Ledger for Sqlite {
             return refused(why);
         }
         let (key, now, until) = (key.clone(), self.now(), self.until(life));
-        self.writes(move |file| {
+        self.adds(move |file| {
             let over = "DELETE FROM entry WHERE space = ?1 AND name = ?2 AND until <= ?3";
             let place = params![key.space, key.name, now];
             file.prepare_cached(over)?.execute(place)?;
@@ -128,7 +146,7 @@ impl Ledger for Sqlite {
                 let row = params![until, key.space, key.name, signed(revision), now];
                 Ok((renew.execute(row)? > 0).then_some(revision))
             });
-            renewed.collect()
+            renewed.collect::<Done<_>>()
         })
     }
 
@@ -152,7 +170,7 @@ impl Ledger for Sqlite {
             let rows = list.query_map(params![space, after, now, signed(most as u64)], |row| {
                 Ok((row.get(0)?, unsigned(row.get(1)?)))
             })?;
-            rows.collect()
+            Ok(rows.collect::<Result<_, _>>()?)
         })
     }
 
@@ -170,7 +188,7 @@ impl Ledger for Sqlite {
                 };
                 Ok((row.get(0)?, entry))
             })?;
-            rows.collect()
+            Ok(rows.collect::<Result<_, _>>()?)
         })
     }
 
@@ -190,7 +208,7 @@ impl Ledger for Sqlite {
         }
         let (stream, now) = (stream.to_owned(), self.now());
         let until = signed(self.clock.after(keep.life));
-        self.writes(move |file| append(file, &stream, &values, keep.items, (now, until)))
+        self.adds(move |file| append(file, &stream, &values, keep.items, (now, until)))
     }
 
     fn read_from(&self, stream: &str, number: u64, most: usize) -> Pending<Vec<Item>> {
@@ -208,7 +226,7 @@ impl Ledger for Sqlite {
                     value: Bytes::from(row.get::<_, Vec<u8>>(1)?),
                 })
             })?;
-            items.collect()
+            Ok(items.collect::<Result<_, _>>()?)
         })
     }
 
@@ -227,7 +245,7 @@ impl Ledger for Sqlite {
             let sql = "SELECT name FROM stream WHERE until <= ?1 LIMIT ?2";
             let mut over = file.prepare_cached(sql)?;
             let over = over.query_map([now, most], |row| row.get(0))?;
-            let over: Vec<String> = over.collect::<Done<_>>()?;
+            let over: Vec<String> = over.collect::<Result<_, _>>()?;
             for stream in &over {
                 forget(file, stream)?;
             }
@@ -281,7 +299,7 @@ fn forget(file: &Connection, stream: &str) -> Done<()> {
 
 fn next_revision(file: &Connection) -> Done<i64> {
     let sql = "UPDATE clock SET revision = revision + 1 RETURNING revision";
-    file.prepare_cached(sql)?.query_row([], |row| row.get(0))
+    Ok(file.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
 /// SQLite's integers have a sign; ours never come near it.

@@ -22,6 +22,8 @@ pub struct Nats {
 struct Node {
     config: PathBuf,
     address: String,
+    /// Where it stores, if that is a small disk of its own.
+    small: Option<PathBuf>,
     program: Option<Program>,
 }
 
@@ -41,7 +43,17 @@ impl Nats {
         Self::start(3, "").await
     }
 
+    /// The same; the last one has a small disk of its own, which can be filled, and is
+    /// empty whenever that server starts.
+    pub async fn three_with_a_small_disk() -> Self {
+        Self::start_with(3, "", Some(2)).await
+    }
+
     async fn start(count: usize, more: &str) -> Self {
+        Self::start_with(count, more, None).await
+    }
+
+    async fn start_with(count: usize, more: &str, small: Option<usize>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let addresses = free(count);
         let routes = free(count);
@@ -60,12 +72,14 @@ impl Nats {
                 );
             }
             fs::write(&config, text).expect("a file in our own folder");
-            let program = Some(launch(&config));
-            nodes.push(Node {
+            let mut node = Node {
                 config,
                 address: addresses[index].clone(),
-                program,
-            });
+                small: (small == Some(index)).then_some(store),
+                program: None,
+            };
+            node.program = Some(node.launch());
+            nodes.push(node);
         }
         let nats = Self {
             nodes,
@@ -137,8 +151,50 @@ impl Nats {
     pub async fn restart(&mut self, index: usize) {
         self.kill(index).await;
         let node = &mut self.nodes[index];
-        node.program = Some(launch(&node.config));
+        node.program = Some(node.launch());
         node.ready().await;
+    }
+
+    /// Starts those again that were killed.
+    pub async fn restart_dead(&mut self) {
+        for index in 0..self.nodes.len() {
+            if self.nodes[index].program.is_none() {
+                self.restart(index).await;
+            }
+        }
+    }
+
+    /// The one that leads the stream of entries now, as far as their logs say.
+    pub fn leader(&self) -> usize {
+        let led = self.nodes.iter().enumerate().map(|(index, node)| {
+            let log = node.program.as_ref().map(Program::stderr);
+            let log = log.unwrap_or_default();
+            let mut lines = log.lines().rev();
+            let last = lines.find(|line| line.contains("new stream leader for"));
+            // A line begins with the process, in brackets, and the time.
+            let time = last.and_then(|line| line.split_once("] ")).map(|it| it.1);
+            (
+                time.map(|time| time[..time.len().min(26)].to_owned()),
+                index,
+            )
+        });
+        led.max().map_or(0, |(_, index)| index)
+    }
+
+    /// Fills the small disk.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn fill(&self, index: usize) {
+        let node = &self.nodes[index];
+        let (store, program) = (node.small.as_ref(), node.program.as_ref());
+        let store = store.expect("a small disk");
+        let pid = program.expect("a server that runs").pid();
+        // Only this process sees the disk.
+        let seen = format!("/proc/{pid}/root{}/fill", store.display());
+        let mut file = fs::File::create(seen).expect("a file on its disk");
+        let block = vec![1; 64 * 1024];
+        while std::io::Write::write_all(&mut file, &block).is_ok() {}
     }
 
     fn signal(&self, index: usize, signal: Signal) {
@@ -149,6 +205,21 @@ impl Nats {
 }
 
 impl Node {
+    fn launch(&self) -> Program {
+        let Some(store) = &self.small else {
+            return Program::new(program()).arg("-c").arg(&self.config).spawn();
+        };
+        fs::create_dir_all(store).expect("a folder in our own");
+        let script = "mount -t tmpfs -o size=32m none \"$0\" && exec \"$@\"";
+        Program::new("unshare")
+            .args(["-Urm", "sh", "-c", script])
+            .arg(store)
+            .arg(program())
+            .arg("-c")
+            .arg(&self.config)
+            .spawn()
+    }
+
     async fn ready(&self) {
         if let Some(program) = &self.program {
             program.wait_for_line("Server is ready").await;
@@ -171,10 +242,6 @@ fn settings(index: usize, address: &str, store: &Path) -> String {
     format!(
         "server_name: n{index}\nlisten: \"{address}\"\njetstream {{ store_dir: \"{store}\" }}\n"
     )
-}
-
-fn launch(config: &Path) -> Program {
-    Program::new(program()).arg("-c").arg(config).spawn()
 }
 
 /// The server's program.

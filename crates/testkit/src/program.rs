@@ -94,6 +94,24 @@ impl Launch {
         self
     }
 
+    /// The same once more, in the same home.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let was = self.command.as_std();
+        let mut command = Command::new(was.get_program());
+        command.env_clear().args(was.get_args());
+        for (key, value) in was.get_envs() {
+            if let Some(value) = value {
+                command.env(key, value);
+            }
+        }
+        if let Some(folder) = was.get_current_dir() {
+            command.current_dir(folder);
+        }
+        let home = self.home.clone();
+        Self { command, home }
+    }
+
     /// The home that the program will have, to put files there first.
     pub fn home(&self) -> &Path {
         &self.home.0

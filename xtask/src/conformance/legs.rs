@@ -1,5 +1,6 @@
 //! What is tested, and how it is started.
 
+use super::replicas::Replicas;
 use super::score::{Run, Side};
 use super::suite::Suite;
 use super::{Options, paths};
@@ -33,22 +34,37 @@ pub enum Leg {
     AcrossStdio,
     /// The same over HTTP.
     AcrossHttp,
+    /// Three gateways that are one, each request at any of them, the fixture behind them
+    /// over HTTP.
+    ReplicasHttp,
+    /// The same, with the fixture held to the other era.
+    ReplicasAcross,
     /// The client.
     Client,
 }
 
 impl Leg {
-    /// Whether it goes through the gateway.
-    pub const THROUGH: [Self; 4] = [
+    /// Those that go through the gateway.
+    pub const THROUGH: [Self; 6] = [
         Self::GatewayStdio,
         Self::GatewayHttp,
         Self::AcrossStdio,
         Self::AcrossHttp,
+        Self::ReplicasHttp,
+        Self::ReplicasAcross,
     ];
 
     /// Whether client and server speak different eras.
     pub fn is_across(self) -> bool {
-        matches!(self, Self::AcrossStdio | Self::AcrossHttp)
+        matches!(
+            self,
+            Self::AcrossStdio | Self::AcrossHttp | Self::ReplicasAcross
+        )
+    }
+
+    /// Whether there are several gateways.
+    fn has_replicas(self) -> bool {
+        matches!(self, Self::ReplicasHttp | Self::ReplicasAcross)
     }
 
     /// Its name in tables.
@@ -59,6 +75,8 @@ impl Leg {
             Self::GatewayHttp => "gateway-http",
             Self::AcrossStdio => "across-stdio",
             Self::AcrossHttp => "across-http",
+            Self::ReplicasHttp => "replicas-http",
+            Self::ReplicasAcross => "replicas-across",
             Self::Client => "client",
         }
     }
@@ -75,11 +93,11 @@ impl Leg {
                 alive(&mut fixture)?;
                 Ok(runs)
             }
-            Self::GatewayStdio | Self::GatewayHttp => {
+            Self::GatewayStdio | Self::GatewayHttp | Self::ReplicasHttp => {
                 let versions: Vec<_> = options.versions().collect();
                 self.behind("both", &versions, suite, &logs)
             }
-            Self::AcrossStdio | Self::AcrossHttp => {
+            Self::AcrossStdio | Self::AcrossHttp | Self::ReplicasAcross => {
                 // An extension is there in one era only.
                 let (legacy, modern): (Vec<_>, Vec<_>) = options
                     .versions()
@@ -136,6 +154,15 @@ impl Leg {
         logs: &Path,
     ) -> Result<Vec<Run>> {
         let config = json!({"mcpServers": {ENTRY: entry}}).to_string();
+        // A client of its own is one that gives a key.
+        let key = entry.get("isolation").map_or("", |_| "@suite/");
+        if self.has_replicas() {
+            let mut replicas = Replicas::start(&suite.nats, &config, logs)?;
+            let url = format!("{}/mcp/{key}{ENTRY}", replicas.url);
+            let runs = self.server(versions.iter().copied(), suite, &url, logs)?;
+            replicas.each(alive)?;
+            return Ok(runs);
+        }
         let mut command = Command::new(paths::program("debug", "switchboard")?);
         command
             .args(["serve", "--http", "127.0.0.1:0", "--no-auth"])
@@ -143,8 +170,6 @@ impl Leg {
         own_home(&mut command, logs)?;
         let mut gateway = Server::start(&mut command, logs.join("gateway.log"), START_LIMIT)
             .context("the gateway")?;
-        // A client of its own is one that gives a key.
-        let key = entry.get("isolation").map_or("", |_| "@suite/");
         let url = format!("{}/mcp/{key}{ENTRY}", gateway.url);
         let runs = self.server(versions.iter().copied(), suite, &url, logs)?;
         alive(&mut gateway)?;

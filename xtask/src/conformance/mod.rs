@@ -7,6 +7,7 @@
 
 mod exceptions;
 mod legs;
+mod replicas;
 mod report;
 mod score;
 mod suite;
@@ -73,6 +74,8 @@ enum What {
     Gateway,
     /// The same, with the server held to the era that the suite does not speak
     Across,
+    /// The same two with three gateways that are one, each request at any of them
+    Replicas,
     /// All of these
     All,
 }
@@ -104,6 +107,7 @@ impl Options {
             What::Server => vec![Leg::Direct],
             What::Gateway => vec![Leg::Direct, Leg::GatewayStdio, Leg::GatewayHttp],
             What::Across => vec![Leg::Direct, Leg::AcrossStdio, Leg::AcrossHttp],
+            What::Replicas => vec![Leg::Direct, Leg::ReplicasHttp, Leg::ReplicasAcross],
             What::All => [&[Leg::Direct], &Leg::THROUGH[..], &[Leg::Client]].concat(),
         }
     }
@@ -181,7 +185,10 @@ fn build(what: What) -> Result<()> {
     if matches!(what, What::Client | What::All) {
         command.args(["--bin", "conformance-client"]);
     }
-    if matches!(what, What::Gateway | What::Across | What::All) {
+    if matches!(what, What::Replicas | What::All) {
+        command.args(["--bin", "sprayer"]);
+    }
+    if !matches!(what, What::Client | What::Server) {
         command
             .args(["--package", "switchboard-cli", "--bin", "switchboard"])
             .args(FULL);

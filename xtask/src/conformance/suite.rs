@@ -22,6 +22,8 @@ const STAMP: usize = "-2026-01-31T12-00-00-000Z".len();
 pub struct Suite {
     node: PathBuf,
     script: PathBuf,
+    /// The NATS server's program.
+    pub nats: PathBuf,
     only: Option<String>,
 }
 
@@ -31,6 +33,7 @@ impl Suite {
         Self {
             node: tools.node.clone(),
             script: tools.suite.clone(),
+            nats: tools.nats.clone(),
             only,
         }
     }

@@ -66,7 +66,11 @@ pub fn restart(context: &Context) -> Result<bool, Failure> {
     if !manager.file.exists() || manager.state().as_deref() != Some(ACTIVE) {
         return Ok(false);
     }
-    manager.tell(&manager.words(Verb::Restart)).map_err(|why| {
+    let verb = match manager.hands_over() {
+        true => Verb::Reload,
+        false => Verb::Restart,
+    };
+    manager.tell(&manager.words(verb)).map_err(|why| {
         Failure::new(
             Code::Answered,
             format!("the service was not restarted: {why}"),
@@ -184,6 +188,7 @@ enum Verb {
     Install,
     Uninstall,
     Restart,
+    Reload,
 }
 
 /// Whoever starts services here.
@@ -214,6 +219,12 @@ impl Manager {
         })
     }
 
+    /// Whether one can take the place of another. Units of earlier versions do not say how.
+    fn hands_over(&self) -> bool {
+        let text = std::fs::read_to_string(&self.file).unwrap_or_default();
+        self.kind == Kind::Systemd && text.lines().any(|line| line.starts_with("ExecReload="))
+    }
+
     /// The commands for it, one after the other.
     fn words(&self, verb: Verb) -> Vec<Vec<String>> {
         let domain = format!("gui/{}", rustix::process::geteuid().as_raw());
@@ -226,11 +237,12 @@ impl Manager {
             ],
             (Kind::Systemd, Verb::Uninstall) => vec![systemctl(&["disable", "--now", UNIT])],
             (Kind::Systemd, Verb::Restart) => vec![systemctl(&["restart", UNIT])],
+            (Kind::Systemd, Verb::Reload) => vec![systemctl(&["reload", UNIT])],
             (Kind::Launchd, Verb::Install) => {
                 vec![line("launchctl", &["bootstrap", &domain, &file])]
             }
             (Kind::Launchd, Verb::Uninstall) => vec![line("launchctl", &["bootout", &service])],
-            (Kind::Launchd, Verb::Restart) => {
+            (Kind::Launchd, Verb::Restart | Verb::Reload) => {
                 vec![line("launchctl", &["kickstart", "-k", &service])]
             }
         }

@@ -213,9 +213,11 @@ pub fn stop(context: &Context, which: &Which) -> Result<Code, Failure> {
 /// Ends the gateway of `up` and starts the same once more: by the service manager, if
 /// that runs it, else here.
 pub fn restart(context: &Context, which: &Which) -> Result<Code, Failure> {
-    if which.which.is_none() && service::restart(context)? {
-        out::line("Restarted the service.")?;
-        return Ok(Code::Done);
+    if which.which.is_none() {
+        let before = pids(context)?;
+        if service::restart(context)? {
+            return until_another(context, &before);
+        }
     }
     let gateway = chosen(context, which)?;
     if !gateway.by_up {
@@ -243,6 +245,27 @@ pub fn restart(context: &Context, which: &Which) -> Result<Code, Failure> {
     };
     let stays = None;
     up::run_after(&context, &options, up::Before { stays, replaced })
+}
+
+fn pids(context: &Context) -> Result<Vec<i32>, Failure> {
+    let running = running::all(&context.dirs()?).running;
+    Ok(running.iter().map(|one| one.pid).collect())
+}
+
+/// Waits until the service is another process than these.
+fn until_another(context: &Context, before: &[i32]) -> Result<Code, Failure> {
+    let until = Instant::now() + limits::ENDING;
+    while pids(context)?.iter().all(|pid| before.contains(pid)) {
+        if Instant::now() > until {
+            let text = "the service was asked to restart, and is what it was";
+            let hint = "journalctl --user -u switchboard says why";
+            return Err(Failure::new(Code::Answered, text.to_owned()).hint(hint));
+        }
+        #[expect(clippy::disallowed_methods, reason = "the command does nothing else")]
+        std::thread::sleep(limits::ENDING_LOOK);
+    }
+    out::line("Restarted the service.")?;
+    Ok(Code::Done)
 }
 
 /// Ends it in good order, and waits until it is gone.

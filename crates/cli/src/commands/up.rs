@@ -9,11 +9,13 @@
 //! | `table` | how the servers are doing, all the time |
 //! | `follow` | where the table knows it from |
 //! | `remembered` | what it served last |
+//! | `manager` | whoever started the one before as a service |
 
 mod beside;
 mod builtins;
 mod clients;
 mod follow;
+mod manager;
 mod remembered;
 mod table;
 
@@ -194,6 +196,8 @@ pub fn run_after(context: &Context, options: &Options, before: Before) -> Result
             None => {}
         }
         if let Some(taking) = taking {
+            // Before the other one ends.
+            manager::is_told(context);
             taking.ready()?;
         }
         let page = page.filter(|_| options.open);

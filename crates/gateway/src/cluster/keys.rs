@@ -1,7 +1,7 @@
 //! What follows from the cluster's key: ids of sessions that nobody else can make, and the
 //! seal of what replicas tell each other through others.
 
-use crate::session::seal::{self, Seal};
+use crate::session::seal::{self, Binding, Seal};
 use aws_lc_rs::{digest, hmac};
 use std::fmt;
 use subtle::ConstantTimeEq;
@@ -25,6 +25,8 @@ struct Key {
 struct Whole {
     proves: hmac::Key,
     hides: Seal,
+    /// What clients hold for us.
+    wraps: Seal,
 }
 
 /// What stands before a worker's key.
@@ -118,7 +120,19 @@ impl ClusterKeys {
         self.0[0].seals.close_bytes(content, name.as_bytes())
     }
 
-    /// Opens it again.
+    /// Seals what a client holds for us; nothing where this is a worker's key.
+    pub(super) fn wrap(&self, content: &[u8], binding: &Binding) -> Option<String> {
+        let whole = self.0[0].whole.as_ref()?;
+        Some(whole.wraps.close(content, binding))
+    }
+
+    /// Opens it again, at whichever replica the client comes back to.
+    pub(super) fn unwrap(&self, sealed: &str, binding: &Binding) -> Option<Vec<u8>> {
+        let mut keys = self.0.iter().filter_map(|key| key.whole.as_ref());
+        keys.find_map(|whole| whole.wraps.open(sealed, binding))
+    }
+
+    /// Opens what stands under a name.
     pub(super) fn open(&self, sealed: &[u8], name: &str) -> Option<Vec<u8>> {
         let mut keys = self.0.iter();
         keys.find_map(|key| key.seals.open_bytes(sealed.to_vec(), name.as_bytes()))
@@ -158,6 +172,7 @@ impl Key {
                 let whole = Whole {
                     proves: signs("session ids", &line),
                     hides: Seal::of(derived("secrets", &line).as_ref()),
+                    wraps: Seal::of(derived("states", &line).as_ref()),
                 };
                 (workers(&line)?, Some(whole))
             }

@@ -19,7 +19,7 @@ pub use nodes::Node;
 pub use outposts::{Announced, Outpost, OutpostParts};
 pub use sign_ins::SignIns;
 
-use crate::limits;
+use crate::{limits, session::seal::Binding};
 use aws_lc_rs::digest;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Request, Response};
@@ -198,6 +198,16 @@ impl Cluster {
     /// An id for a new session of ours.
     pub(crate) fn new_session(&self) -> String {
         self.keys.session(&self.id)
+    }
+
+    /// Seals what a client holds for all replicas.
+    pub(crate) fn wrap(&self, content: &[u8], binding: &Binding) -> Option<String> {
+        self.keys.wrap(content, binding)
+    }
+
+    /// Opens it again.
+    pub(crate) fn unwrap(&self, sealed: &str, binding: &Binding) -> Option<Vec<u8>> {
+        self.keys.unwrap(sealed, binding)
     }
 
     /// The replica that opened a session; none where no replica of ours did.

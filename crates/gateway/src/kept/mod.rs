@@ -8,17 +8,19 @@
 
 mod record;
 mod stream;
+mod tasks;
 
 pub(crate) use record::{Record, Secret};
 pub(crate) use stream::{Opened, Recorder, Stored};
 
 use crate::limits;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use record::{VERSION, space_of};
 use std::{
     fmt,
     sync::{Arc, OnceLock},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use stream::Behind;
 use switchboard_ledger::{Key, Ledger, LedgerError, Lives, Revision};
@@ -40,6 +42,8 @@ pub struct Keeping {
     behind: Arc<Behind>,
     /// The process whose place this one takes.
     before: Arc<OnceLock<String>>,
+    /// When it was last said that something cannot be kept.
+    told: Arc<Mutex<Option<Instant>>>,
 }
 
 /// A session that is kept, as the process knows it that has it.
@@ -73,6 +77,7 @@ impl Keeping {
             lives,
             behind,
             before: Arc::default(),
+            told: Arc::default(),
         }
     }
 
@@ -116,7 +121,9 @@ impl Keeping {
             Ok(Some(revision)) => Some(self.hold(key, secret, record, revision)),
             Ok(None) => None,
             Err(fault) => {
-                tracing::warn!(%fault, "a session cannot be kept: it ends with this process");
+                if self.is_to_be_told() {
+                    tracing::warn!(%fault, "sessions cannot be kept: those that are opened now end with this process");
+                }
                 None
             }
         }
@@ -177,6 +184,16 @@ impl Keeping {
             return Ok(true);
         }
         Ok(self.ledger.read(&Key::new(LEAVING, owner)).await?.is_some())
+    }
+
+    /// Whether that something cannot be kept was not said for a while.
+    fn is_to_be_told(&self) -> bool {
+        let mut told = self.told.lock();
+        let is_new = told.is_none_or(|at| at.elapsed() >= limits::KEEPING_TOLD);
+        if is_new {
+            *told = Some(Instant::now());
+        }
+        is_new
     }
 
     fn hold(&self, key: Key, secret: Secret, record: Record, revision: Revision) -> Arc<Hold> {

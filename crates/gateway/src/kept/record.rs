@@ -39,7 +39,7 @@ pub(crate) struct Secret {
     name: String,
 }
 
-fn name_of(what: &str, of: &str) -> String {
+pub(super) fn name_of(what: &str, of: &str) -> String {
     hex(seal::digest_of([what.as_bytes(), of.as_bytes()]))
 }
 

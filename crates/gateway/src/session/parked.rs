@@ -6,7 +6,7 @@ use super::{
     rewrite,
     seal::{Binding, Seal},
 };
-use crate::{admission::Admission, gateway::Gateway, limits};
+use crate::{admission::Admission, cluster::Cluster, gateway::Gateway, limits};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -31,6 +31,8 @@ pub(crate) struct Lot {
     parked: Mutex<HashMap<Ticket, Parked>>,
     /// How long each waits.
     patience: Duration,
+    /// The other replicas, which a client may come back to.
+    cluster: Option<Arc<Cluster>>,
     me: Weak<Self>,
 }
 
@@ -63,11 +65,12 @@ pub(super) enum Waiting {
 }
 
 impl Lot {
-    pub(crate) fn new(patience: Duration) -> Arc<Self> {
+    pub(crate) fn new(patience: Duration, cluster: Option<Arc<Cluster>>) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             seal: Seal::new(),
             parked: Mutex::default(),
             patience,
+            cluster,
             me: me.clone(),
         })
     }
@@ -110,7 +113,11 @@ impl Lot {
             }
         });
         let binding = Binding::of(principal, server, message, &request.params);
-        Ok(format!("{PREFIX}{}", self.seal.close(&ticket, &binding)))
+        let sealed = self.seal.close(&ticket, &binding);
+        Ok(match &self.cluster {
+            Some(cluster) => format!("{PREFIX}{}.{sealed}", cluster.id()),
+            None => format!("{PREFIX}{sealed}"),
+        })
     }
 
     /// How many wait.
@@ -143,6 +150,7 @@ impl Lot {
         let Some(sealed) = state.strip_prefix(PREFIX) else {
             return Ok(None);
         };
+        let sealed = sealed.rsplit_once('.').map_or(sealed, |(_, sealed)| sealed);
         let ticket = self
             .seal
             .open(sealed, &Binding::of(principal, server, message, params));
@@ -157,17 +165,29 @@ impl Lot {
 
 impl Lot {
     /// Binds a server's own state to whom it was given to. The token is kept as the server wrote it.
+    /// Every replica can give it back.
     pub(super) fn wrap(&self, token: &[u8], binding: &Binding) -> String {
-        format!("{WRAPPED}{}", self.seal.close(token, binding))
+        let cluster = self.cluster.as_ref();
+        let sealed = cluster.and_then(|cluster| cluster.wrap(token, binding));
+        let sealed = sealed.unwrap_or_else(|| self.seal.close(token, binding));
+        format!("{WRAPPED}{sealed}")
     }
 
     /// The server's own state, exactly.
     pub(super) fn unwrap(&self, state: &str, binding: &Binding) -> Result<Vec<u8>, ErrorObject> {
         let sealed = state.strip_prefix(WRAPPED);
-        sealed
-            .and_then(|sealed| self.seal.open(sealed, binding))
-            .ok_or_else(not_valid)
+        let opened = sealed.and_then(|sealed| match &self.cluster {
+            Some(cluster) => cluster.unwrap(sealed, binding),
+            None => self.seal.open(sealed, binding),
+        });
+        opened.ok_or_else(not_valid)
     }
+}
+
+/// The replica that has the call of a ticket, if it is a ticket of several replicas.
+pub(crate) fn parked_at(state: &str) -> Option<&str> {
+    let (replica, _) = state.strip_prefix(PREFIX)?.rsplit_once('.')?;
+    Some(replica)
 }
 
 fn not_valid() -> ErrorObject {

@@ -2,9 +2,12 @@
 //! its owner a task does not exist.
 
 use super::owners::{Identity, Owners};
-use crate::{client::Client, exchange::Reply, limits};
+use crate::{client::Client, exchange::Reply, host::TaskBook, limits};
 use parking_lot::Mutex;
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, OnceLock},
+};
 use switchboard_wire::{
     Edits, Era, Message, Method, Params, code, json, meta,
     reading::{Recognised, recognise},
@@ -46,9 +49,52 @@ pub(super) struct TaskOwners {
     owners: Owners,
     /// Those of which it is not known that they are over.
     open: Mutex<HashSet<String>>,
+    /// Where it is kept beyond this process, and what the server is called there.
+    kept: OnceLock<(Arc<dyn TaskBook>, String)>,
+    /// What is kept there, of those who have asked for a list.
+    recalled: Mutex<HashMap<Arc<str>, HashSet<String>>>,
 }
 
 impl TaskOwners {
+    /// Keeps whose they are beyond this process.
+    pub(super) fn keep(&self, book: &Arc<dyn TaskBook>, server: impl FnOnce() -> String) {
+        self.kept.get_or_init(|| (book.clone(), server()));
+    }
+
+    /// Finds out whether a task that nobody is known to have was this client's principal's
+    /// before; all of them, where none is named.
+    pub(super) async fn recall(&self, client: &Client, task: Option<&str>) {
+        let Some((book, server)) = self.kept.get() else {
+            return;
+        };
+        let principal = &client.principal;
+        let Some(task) = task else {
+            let theirs = book.theirs(principal).await;
+            let mut recalled = self.recalled.lock();
+            if recalled.len() >= limits::RECALLED {
+                recalled.clear();
+            }
+            recalled.insert(principal.clone(), theirs);
+            return;
+        };
+        if self.owners.owner(task).is_none()
+            && book.is_theirs(book.name(server, task), principal).await
+            && self.owners.owner(task).is_none()
+        {
+            self.owners.note(task, Identity::gone(principal));
+        }
+    }
+
+    /// Whether it was noted before that this task is this client's principal's.
+    fn was_theirs(&self, client: &Client, task: &str) -> bool {
+        let Some((book, server)) = self.kept.get() else {
+            return false;
+        };
+        let recalled = self.recalled.lock();
+        let theirs = recalled.get(&client.principal);
+        theirs.is_some_and(|theirs| theirs.contains(&book.name(server, task)))
+    }
+
     /// Takes note of a reply to a request of `client`'s, and takes out what is not
     /// theirs. `several` says whether what is nobody's may be somebody else's.
     pub(super) fn saw(
@@ -62,6 +108,12 @@ impl TaskOwners {
             AboutTasks::Nothing => {}
             AboutTasks::New => {
                 if let Some(task) = created(reply.message.body()) {
+                    if let Some((book, server)) = self.kept.get()
+                        && !client.keyed
+                        && several()
+                    {
+                        book.note(book.name(server, &task), &client.principal);
+                    }
                     self.owners.note(&task, Identity::following(client));
                     self.opened(task);
                 }
@@ -137,8 +189,14 @@ impl TaskOwners {
         for span in json::elements(items) {
             let item = span.of(items);
             all += 1;
-            let theirs = task_id(item).and_then(|task| self.owners.owner(&task));
-            if theirs.map_or(!several, |owner| owner.lets(client)) {
+            let task = task_id(item);
+            let owner = task.as_deref().and_then(|task| self.owners.owner(task));
+            let is_theirs = match (owner, &task) {
+                (Some(owner), _) => owner.lets(client),
+                (None, Some(task)) if several => self.was_theirs(client, task),
+                (None, _) => !several,
+            };
+            if is_theirs {
                 kept.push(item);
             }
         }

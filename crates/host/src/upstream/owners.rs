@@ -46,6 +46,15 @@ impl Identity {
         }
     }
 
+    /// Whoever of this principal had it in an earlier life, or at another replica.
+    pub(super) fn gone(principal: &Arc<str>) -> Self {
+        Self {
+            principal: principal.clone(),
+            number: 0,
+            client: Some(Weak::new()),
+        }
+    }
+
     /// Whether it is this client.
     pub(super) fn is(&self, client: &Client) -> bool {
         self.number == client.identity && self.principal == client.principal

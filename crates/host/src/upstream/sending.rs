@@ -288,6 +288,17 @@ impl Connection {
         self.calls().set_token(request, token);
     }
 
+    /// Finds out whose the tasks are that a request is about, where nobody here knows.
+    pub(crate) async fn recall_tasks(&self, permitted: &Permitted) {
+        let (owners, client) = (self.audience().tasks(), permitted.client());
+        if permitted.message().method() == Method::TasksList {
+            return owners.recall(client, None).await;
+        }
+        for task in permitted.tasks() {
+            owners.recall(client, Some(task)).await;
+        }
+    }
+
     /// Whether this task, by the server's own id, is this client's. One of which
     /// nobody knows whose it is can only be theirs where nobody else can come in.
     pub fn lets_see_task(&self, client: &Client, task: &str) -> bool {

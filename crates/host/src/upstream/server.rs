@@ -403,6 +403,12 @@ impl Server {
     /// Whose the things are that are behind a connection of this owner's.
     pub(super) fn owned(&self, owner: &Owner) -> Arc<Owned> {
         if self.spec.target.is_remote() {
+            if let Some(host) = self.host()
+                && let Some(book) = host.task_book()
+            {
+                let name = || format!("{}\n{}", self.spec.name, self.spec.identity);
+                self.owned.tasks.keep(book, name);
+            }
             return self.owned.clone();
         }
         let mut copies = self.owned_by_copy.lock();

@@ -55,6 +55,46 @@ async fn changes_of_another_process_are_heard_of() {
     assert_eq!(watch.next().await.unwrap().name, "a");
 }
 
+/// A file that is as large as it may be takes nothing more, and what is in it goes on; what
+/// was removed makes room.
+#[tokio::test]
+async fn a_file_that_is_full_takes_nothing_more_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ledger.sqlite3");
+    let most = 256 * 1024;
+    let ledger = Sqlite::open_within(&file, Clock::wall(), most).unwrap();
+    let large = bytes::Bytes::from("x".repeat(2000));
+    let mut revisions = Vec::new();
+    let full = loop {
+        let name = key(&revisions.len().to_string());
+        match ledger.create(&name, large.clone(), Some(LIFE)).await {
+            Ok(made) => revisions.push(made.unwrap()),
+            Err(fault) => break fault,
+        }
+        assert!(revisions.len() < 1000, "it is never full");
+    };
+    assert_eq!(full, LedgerError::Full);
+    let refused = ledger.append("s", vec![value("x")], KEEP).await;
+    assert_eq!(refused, Err(LedgerError::Full));
+    // Together with one that is refused, as well as alone.
+    let (refused, read, set) = tokio::join!(
+        ledger.create(&key("new"), large.clone(), None),
+        ledger.read(&key("0")),
+        ledger.compare_and_set(&key("1"), revisions[1], value("small"), None),
+    );
+    assert_eq!(refused, Err(LedgerError::Full));
+    assert_eq!(read.unwrap().unwrap().value, large);
+    assert!(set.unwrap().is_some());
+    let size = fs::metadata(&file).unwrap().len();
+    assert!(size <= most + 64 * 1024, "{size} bytes");
+    for number in 2..40 {
+        let name = key(&number.to_string());
+        assert!(ledger.remove(&name, None).await.unwrap());
+    }
+    let made = ledger.create(&key("new"), large.clone(), None).await;
+    assert!(made.unwrap().is_some());
+}
+
 #[tokio::test]
 async fn a_file_that_is_none_of_ours_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! A real gateway in front of real servers.
 
-use super::{config, switchboard, worker_of};
+use super::{config, replicas, switchboard, worker_of};
 use crate::{HttpClient, LEGACY, Launch, Program, StdioClient};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -21,6 +21,10 @@ impl Gateway {
 
     /// The same, prepared by the test.
     pub async fn launch(launch: Launch) -> Self {
+        if replicas::are_wanted() {
+            let (program, url) = replicas::start(&launch).await;
+            return Self { program, url };
+        }
         let program = launch.spawn();
         let url = program.url().await;
         Self { program, url }

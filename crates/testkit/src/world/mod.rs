@@ -24,6 +24,7 @@ pub(crate) mod environment;
 mod gateway;
 mod processes;
 mod ran;
+mod replicas;
 mod signing;
 
 pub use approving::approve_by;

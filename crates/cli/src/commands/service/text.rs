@@ -31,16 +31,22 @@ impl Service<'_> {
 
     /// A unit of systemd's. It is ended like `up` on a terminal: the signal goes to the
     /// first process alone, which sees to its servers. Its group is its own, so that
-    /// the kernel can hold servers to their limits.
+    /// the kernel can hold servers to their limits. A reload starts another one beside
+    /// it, which takes its place and says so (`up/manager.rs`): no connection is refused.
     pub fn unit(&self) -> Result<String, Advice> {
         let line: Vec<String> = self.line()?.iter().map(|word| quoted(word, true)).collect();
-        let path = quoted(&format!("PATH={}", self.path), false);
+        let (path, line) = (
+            quoted(&format!("PATH={}", self.path), false),
+            line.join(" "),
+        );
+        let beside = quoted(r#""$0" "$@" &"#, true);
         Ok(format!(
             "[Unit]\nDescription=Switchboard, the MCP gateway\n\n\
-             [Service]\nExecStart={}\nEnvironment={path}\nRestart=on-failure\nRestartSec=5\n\
+             [Service]\nExecStart={line}\n\
+             ExecReload=/bin/sh -c {beside} {line} \"--replace\"\nNotifyAccess=all\n\
+             Environment={path}\nRestart=on-failure\nRestartSec=5\n\
              KillMode=mixed\nTimeoutStopSec=60\nDelegate=yes\n\n\
              [Install]\nWantedBy=default.target\n",
-            line.join(" ")
         ))
     }
 
@@ -102,6 +108,9 @@ mod tests {
         let unit = service(&words).unit().unwrap();
         let line = r#"ExecStart="/opt/a & b/switchboard" "-C" "/home/you/100%% \"mine\" $$HOME" "up" "--root" "a\\b""#;
         assert!(unit.lines().any(|one| one == line), "{unit}");
+        let again = line.strip_prefix("ExecStart=").unwrap();
+        let again = format!(r#"ExecReload=/bin/sh -c "\"$$0\" \"$$@\" &" {again} "--replace""#);
+        assert!(unit.lines().any(|one| one == again), "{unit}");
         let agent = service(&words).agent("label").unwrap();
         assert!(
             agent.contains("<string>/opt/a &amp; b/switchboard</string>"),

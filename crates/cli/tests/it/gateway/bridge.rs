@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::time::Duration;
-use switchboard_testkit::{Channel, HttpClient, Program, bin, text_of};
+use switchboard_testkit::{Channel, HttpClient, Program, bin, text_of, world::Gateway};
 
 const TOOL: &str = "test_interview";
 
@@ -34,10 +34,9 @@ fn switchboard(entry: &Value) -> switchboard_testkit::Launch {
     ])
 }
 
-fn gateway(entry: &Value) -> Program {
-    switchboard(entry)
-        .args(["--http", "127.0.0.1:0", "--no-auth"])
-        .spawn()
+async fn gateway(entry: &Value) -> Gateway {
+    let launch = switchboard(entry).args(["--http", "127.0.0.1:0", "--no-auth"]);
+    Gateway::launch(launch).await
 }
 
 fn call() -> Value {
@@ -47,8 +46,8 @@ fn call() -> Value {
 #[tokio::test]
 async fn a_ticket_is_good_once_and_for_its_own_request_only() {
     let (entry, _) = fixture("legacy", false).await;
-    let gateway = gateway(&entry);
-    let url = format!("{}/mcp/fixture", gateway.url().await);
+    let gateway = gateway(&entry).await;
+    let url = format!("{}/mcp/fixture", gateway.url);
     let mut client = HttpClient::new(&url);
     let first = client.modern("tools/call", call()).await.message();
     let state = first["result"]["requestState"]
@@ -89,16 +88,16 @@ async fn a_ticket_is_good_once_and_for_its_own_request_only() {
 #[tokio::test]
 async fn a_restart_of_the_gateway_says_ask_again() {
     let (entry, _) = fixture("legacy", false).await;
-    let before = gateway(&entry);
-    let url = format!("{}/mcp/fixture", before.url().await);
+    let before = gateway(&entry).await;
+    let url = format!("{}/mcp/fixture", before.url);
     let first = HttpClient::new(&url)
         .modern("tools/call", call())
         .await
         .message();
     let state = first["result"]["requestState"].clone();
     drop(before);
-    let after = gateway(&entry);
-    let url = format!("{}/mcp/fixture", after.url().await);
+    let after = gateway(&entry).await;
+    let url = format!("{}/mcp/fixture", after.url);
     let mut params = call();
     params["requestState"] = state;
     params["inputResponses"] = json!({"first": {"action": "accept", "content": {"name": "Ada"}}});
@@ -120,8 +119,8 @@ async fn answers_may_come_in_parts() {
     let (mut entry, _) = fixture("legacy", false).await;
     // Roots are among what it asks for, and reach only a server that is not shared.
     entry["isolation"] = "session".into();
-    let gateway = gateway(&entry);
-    let url = format!("{}/mcp/@one/fixture", gateway.url().await);
+    let gateway = gateway(&entry).await;
+    let url = format!("{}/mcp/@one/fixture", gateway.url);
     let mut client = HttpClient::new(&url);
     let tool = "test_input_required_result_multiple_inputs";
     let call = || json!({"name": tool, "arguments": {}});
@@ -164,8 +163,8 @@ async fn answers_may_come_in_parts() {
 async fn a_modern_client_that_leaves_cancels_at_a_legacy_server() {
     let program = bin("echo-server");
     let entry = json!({"command": program, "args": ["--stdio", "--era", "legacy"]});
-    let gateway = gateway(&entry);
-    let url = format!("{}/mcp/fixture", gateway.url().await);
+    let gateway = gateway(&entry).await;
+    let url = format!("{}/mcp/fixture", gateway.url);
     let mut client = HttpClient::new(&url);
     let slow = json!({"name": "sleep", "arguments": {"ms": 60_000}});
     let left = tokio::time::timeout(
@@ -197,8 +196,8 @@ async fn a_modern_client_that_leaves_cancels_at_a_legacy_server() {
 async fn a_task_is_run_to_its_end_for_a_legacy_client() {
     for http in [false, true] {
         let (entry, _fixture) = fixture("modern", http).await;
-        let gateway = gateway(&entry);
-        let url = format!("{}/mcp/fixture", gateway.url().await);
+        let gateway = gateway(&entry).await;
+        let url = format!("{}/mcp/fixture", gateway.url);
         let mut client = Channel::http(&url, &[]);
         client.on_request(|method, _| {
             assert_eq!(method, "elicitation/create");

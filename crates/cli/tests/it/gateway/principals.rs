@@ -125,10 +125,10 @@ async fn reaches(client: &mut HttpClient, task: &str) -> bool {
 #[tokio::test]
 async fn tasks_at_a_shared_server_are_their_principals() {
     for isolation in ["shared", "session"] {
-        let server = tasks_server().await;
-        let entry = json!({"type": "http", "url": server.url, "isolation": isolation});
-        let mut rig = Rig::start(&json!({ "s": entry }), &["alice", "bob"]).await;
         for (path, tool) in [("/mcp/s", "work"), ("/mcp", "s__work")] {
+            let server = tasks_server().await;
+            let entry = json!({"type": "http", "url": server.url, "isolation": isolation});
+            let mut rig = Rig::start(&json!({ "s": entry }), &["alice", "bob"]).await;
             let mut alice = rig.legacy("alice", path).await;
             let mut bob = rig.legacy("bob", path).await;
             let hers = work(&mut alice, tool).await;
@@ -160,20 +160,17 @@ async fn tasks_at_a_shared_server_are_their_principals() {
                 }
             }
             rig.restart().await;
-            // Nobody knows any more whose they are; the server still has them.
+            // The server still has them, and whose they are was kept.
             let mut alice = rig.legacy("alice", path).await;
             let mut bob = rig.legacy("bob", path).await;
-            for client in [&mut alice, &mut bob] {
-                assert_eq!(
-                    listed(client).await,
-                    [] as [String; 0],
-                    "{isolation}, {path}"
-                );
-                assert!(!reaches(client, &hers).await && !reaches(client, &his).await);
-            }
+            let what = format!("{isolation}, {path}, in the next life");
+            assert_eq!(listed(&mut alice).await, [hers.as_str()], "{what}");
+            assert!(!reaches(&mut bob, &hers).await, "{what}");
+            assert!(reaches(&mut bob, &his).await, "{what}");
+            assert!(reaches(&mut alice, &hers).await, "{what}");
             let new = work(&mut alice, tool).await;
-            assert_eq!(listed(&mut alice).await, [new]);
-            assert!(listed(&mut bob).await.is_empty());
+            assert_eq!(listed(&mut alice).await, [hers, new], "{what}");
+            assert_eq!(listed(&mut bob).await, [his], "{what}");
         }
     }
 }

@@ -130,7 +130,9 @@ fn told(notes: &[Note], found: &[Violation]) -> String {
 async fn many_restarts_under_load_lose_nothing() {
     let scene = Scene::new().await;
     let mut life = Life::begin(&scene.world, &["--no-auth"]).await;
-    let restarts = vec![Nemesis::Restart; tries(20, 100)];
+    let asked_for = std::env::var("SWITCHBOARD_SOAK_ROUNDS").ok();
+    let count = asked_for.and_then(|count| count.parse().ok());
+    let restarts = vec![Nemesis::Restart; count.unwrap_or(tries(20, 100))];
     let notes = scene.run(&mut life, &restarts, 7).await;
     let found = check(&notes);
     assert_eq!(found, [], "{}", told(&notes, &found));

@@ -87,6 +87,68 @@ async fn nobody_is_refused_while_one_takes_the_place_of_another() {
     println!("{} calls", calls.load(Ordering::Relaxed));
 }
 
+/// A service's reload: what its unit says is done while clients call, and the manager hears
+/// which process is the service before the first one ends.
+#[tokio::test]
+async fn a_service_is_reloaded_without_a_refused_connection() {
+    let (world, _server, mut first, url) = scene().await;
+    let port = url.rsplit_once(':').unwrap().1;
+    let words = ["service", "install", "--", "--no-builtins", "--port", port];
+    world.run(&words).await.ok();
+    let unit = world.read("home/.config/systemd/user/switchboard.service");
+    let line = unit
+        .lines()
+        .find_map(|line| line.strip_prefix("ExecReload="));
+    let mut line = words_of(line.expect("a way to reload")).into_iter();
+    let heard = world.path("manager");
+    let manager = tokio::net::UnixDatagram::bind(&heard).unwrap();
+    let mut client = client(&world, &url).await;
+    let mut reload = world.launch_any(line.next().unwrap());
+    reload = reload.args(line).env("NOTIFY_SOCKET", &heard);
+    let reload = reload.spawn();
+    let mut text = vec![0; 1000];
+    let told = tokio::time::timeout(LONG, manager.recv(&mut text)).await;
+    let told = String::from_utf8_lossy(&text[..told.unwrap().unwrap()]).into_owned();
+    let pid = told.lines().find_map(|line| line.strip_prefix("MAINPID="));
+    let pid: i32 = pid.expect("a process").parse().unwrap();
+    assert_ne!(pid, first.pid());
+    while first.ended().is_none() {
+        let said = client.request("ping", json!({})).await;
+        assert!(said.get("result").is_some(), "{said}");
+    }
+    assert!(first.wait(LONG).await.success(), "{}", first.stderr());
+    let said = client.request("ping", json!({})).await;
+    assert!(said.get("result").is_some(), "{said}");
+    let id = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    let gone = until(LONG, || {
+        (!switchboard_testkit::world::alive(pid)).then_some(())
+    });
+    gone.await
+        .expect("the process that was named is the gateway");
+    drop(reload);
+}
+
+/// The words of a unit's line.
+fn words_of(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut in_quotes) = (Vec::new(), String::new(), false);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => word.extend(letters.next()),
+            '"' => in_quotes = !in_quotes,
+            ' ' if !in_quotes => words.push(std::mem::take(&mut word)),
+            '$' | '%' => {
+                letters.next_if_eq(&letter);
+                word.push(letter);
+            }
+            letter => word.push(letter),
+        }
+    }
+    words.push(word);
+    words
+}
+
 /// What is under way at the old one is ended there, and whoever comes back for it at the
 /// new one gets it.
 #[tokio::test]

@@ -100,6 +100,62 @@ async fn a_session_goes_on_after_a_restart_and_after_a_kill() {
     }
 }
 
+/// What servers say outside calls is kept as well: whoever comes back for what it had not
+/// read gets it, once and in order.
+#[tokio::test]
+async fn what_belongs_to_no_request_is_told_in_the_next_life() {
+    let (world, _server) = world().await;
+    let mut life = Life::begin(&world, &["--no-auth"]).await;
+    let mut client = legacy(&life, "/mcp/far").await;
+    let uris: Vec<String> = (0..4).map(|number| format!("echo://{number}")).collect();
+    for uri in &uris {
+        let said = client.request("resources/subscribe", json!({"uri": uri}));
+        assert!(said.await.get("result").is_some());
+    }
+    let mut general = client.listen().await;
+    let mut ids = Vec::new();
+    for uri in &uris {
+        client.call("touch", json!({"uri": uri})).await;
+        let event = updated(&mut general).await.expect("it is told");
+        assert_eq!(event.json()["params"]["uri"], **uri);
+        ids.push(event.id.expect("a number"));
+    }
+    drop(general);
+    // When this was answered, all before it is on disk.
+    let slow = json!({"name": "echo", "arguments": {"nonce": "n", "delayMs": 200}});
+    switchboard_testkit::world::to_the_end(client.stream("tools/call", slow).await).await;
+    for nemesis in [Nemesis::Kill, Nemesis::Restart, Nemesis::Kill] {
+        suffer(&mut life, nemesis).await;
+        for seen in 0..uris.len() {
+            let headers = [
+                ("accept", "text/event-stream"),
+                ("last-event-id", &*ids[seen]),
+            ];
+            let mut again = client.open(Method::GET, &headers, "").await;
+            assert_eq!(again.status, StatusCode::OK);
+            for uri in &uris[seen + 1..] {
+                let event = updated(&mut again).await.expect("it is told");
+                assert_eq!(
+                    event.json()["params"]["uri"],
+                    **uri,
+                    "{nemesis:?} after {seen}"
+                );
+            }
+        }
+    }
+}
+
+/// The next event that says that a resource was changed.
+async fn updated(stream: &mut EventStream) -> Option<switchboard_testkit::sse::Event> {
+    while let Some(event) = stream.next_within(SOON).await {
+        let has_data = event.data.as_ref().is_some_and(|data| !data.is_empty());
+        if has_data && event.json()["method"] == "notifications/resources/updated" {
+            return Some(event);
+        }
+    }
+    None
+}
+
 /// Lists may be others after a restart, and nobody else could tell.
 #[tokio::test]
 async fn who_comes_back_is_told_to_list_anew() {

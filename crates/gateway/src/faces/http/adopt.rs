@@ -156,6 +156,21 @@ impl Held {
         Some(log)
     }
 
+    /// Somebody reads what belongs to no request: from now on that is kept, and what an
+    /// earlier life has kept behind the last event that was seen is there again.
+    pub(super) async fn keep_general(&self, seen: Option<u64>) {
+        let Some(on_disk) = &self.on_disk else {
+            return;
+        };
+        let number = self.general.number();
+        if seen.is_some_and(|seen| self.general.is_earlier(seen))
+            && let Some(stored) = on_disk.recorder().stored(number).await
+        {
+            self.general.recall(stored);
+        }
+        self.general.record(on_disk.recorder());
+    }
+
     /// Takes over what a process that ends still writes, until it has ended.
     async fn follow(&self, log: &EventLog, opened: &Opened, mut last: u64) {
         let Some(on_disk) = &self.on_disk else {

@@ -5,14 +5,16 @@ use super::{
     Face, adopt,
     body::Body,
     handshake_era::{Refusal, SESSION},
-    read,
+    read::{self, Post},
     reply::{self, Refusal as Ended},
     request,
+    routes::CLIENT_KEY,
 };
 use crate::{
     admission::Admission,
     cluster::{Answered, Cluster, NoAnswer},
     limits,
+    session::parked,
 };
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -25,17 +27,19 @@ use serde_json::json;
 use std::{sync::Arc, time::Instant};
 use switchboard_host::Scope;
 use switchboard_local::hex;
-use switchboard_wire::{ErrorObject, Id, Message, Payload, code};
+use switchboard_wire::{ErrorObject, Id, Message, Params, Payload, code, json as text};
 
 /// On whose behalf a request is handed on, in hexadecimal digits.
 pub(super) const PRINCIPAL: HeaderName = HeaderName::from_static("switchboard-principal");
+/// That it comes back for a call that waits here, and has no session.
+pub(super) const TICKET: HeaderName = HeaderName::from_static("switchboard-ticket");
 /// The form in which it is handed on.
 pub(super) const FORM: HeaderName = HeaderName::from_static("switchboard-link");
 /// The form that this version speaks.
 pub(super) const FORM_1: HeaderValue = HeaderValue::from_static("1");
 
 /// What belongs to one connection, or to one client's way in.
-const NOT_HANDED_ON: [HeaderName; 9] = [
+const NOT_HANDED_ON: [HeaderName; 10] = [
     header::HOST,
     header::AUTHORIZATION,
     header::COOKIE,
@@ -45,6 +49,7 @@ const NOT_HANDED_ON: [HeaderName; 9] = [
     header::UPGRADE,
     header::EXPECT,
     PRINCIPAL,
+    TICKET,
 ];
 
 /// A request that may have to be handed on.
@@ -88,6 +93,47 @@ pub(super) async fn post(
     }
     let (post, said) = read::parsed(face, scope, admission, head, accepts, body)?;
     request::answer(post, said).await
+}
+
+/// The replica that has the call which a modern request comes back for, if that is another.
+pub(super) fn parked_at(face: &Face, message: &Message, params: &Params) -> Option<String> {
+    let cluster = face.gateway.cluster()?;
+    let state = params.request_state?;
+    let state = text::text(state.of(message.raw()))?;
+    let replica = parked::parked_at(&state)?;
+    (replica != cluster.id()).then(|| replica.to_owned())
+}
+
+/// Its answer to such a request; nothing where it has gone, and with it the call.
+pub(super) async fn come_back(
+    post: &Post,
+    message: &Message,
+    replica: &str,
+) -> Option<Response<Body>> {
+    let cluster = post.face.gateway.cluster()?;
+    let path = match &post.scope {
+        Scope::All => "/mcp".to_owned(),
+        Scope::One(server) => format!("/mcp/{}", server.name()),
+    };
+    let handed = Handed {
+        verb: &Verb::POST,
+        uri: &Uri::try_from(path).ok()?,
+        headers: &post.headers,
+        body: message.raw().clone(),
+    };
+    let mut request = handed.request(&post.admission)?;
+    let headers = request.headers_mut();
+    headers.insert(TICKET, FORM_1);
+    if let Some(key) = post.key.as_deref().and_then(|key| key.strip_prefix('@')) {
+        headers.insert(CLIENT_KEY, HeaderValue::try_from(key).ok()?);
+    }
+    match cluster.ask(replica, request).await {
+        Ok(answer) if answer.status() == StatusCode::MISDIRECTED_REQUEST => None,
+        Ok(answer) => Some(handed_back(answer, &post.admission, cluster.gone(replica))),
+        Err(NoAnswer::Full) => Some(reply::not_now(handed.id().as_ref())),
+        Err(NoAnswer::Broken) => Some(handed.is_unknown()),
+        Err(NoAnswer::Refused | NoAnswer::Unreachable) => None,
+    }
 }
 
 /// The answer of whoever has the session; nothing where that is us.

@@ -35,6 +35,8 @@ struct State {
     events: VecDeque<Event>,
     /// The number of the next event.
     next: u64,
+    /// The number of the first that was added here; others have been recalled.
+    first: u64,
     /// Events below this have been handed to a reader.
     sent: u64,
     bytes: usize,
@@ -66,6 +68,7 @@ impl EventLog {
     pub(super) fn starting(number: u64, next: u64, share: Share) -> Arc<Self> {
         let state = State {
             next,
+            first: next,
             sent: next,
             ..State::default()
         };
@@ -110,12 +113,58 @@ impl EventLog {
         last
     }
 
+    /// Puts back what an earlier life has written of it, before all that it has.
+    pub(super) fn recall(&self, stored: Stored) {
+        // Asked for before it is locked: it may have to give way itself.
+        if !self.share.has_room() {
+            return;
+        }
+        let mut state = self.state.lock();
+        let oldest = state.events.front().map_or(state.first, |it| it.number);
+        let oldest = oldest.min(state.first);
+        // Two lives may have written at the same time, for a moment.
+        let mut earlier = stored.events;
+        earlier.sort_by_key(|(number, _)| *number);
+        earlier.dedup_by_key(|(number, _)| *number);
+        for (number, text) in earlier
+            .into_iter()
+            .rev()
+            .filter(|(number, _)| *number < oldest)
+        {
+            if state.events.len() >= limits::STREAM_EVENTS
+                || state.bytes + text.len() > limits::STREAM_BYTES
+            {
+                break;
+            }
+            let payload = self.share.queue(Payload::from(text));
+            state.bytes += payload.len();
+            let weight = Weight::Notice;
+            state.events.push_front(Event {
+                number,
+                payload,
+                weight,
+            });
+        }
+        drop(state);
+        self.waker.wake();
+    }
+
+    /// Whether an event of this number would be of an earlier life.
+    pub(super) fn is_earlier(&self, number: u64) -> bool {
+        number.saturating_add(1) < self.state.lock().first
+    }
+
     /// From now on its events are written down, and those that it has.
     pub(super) fn record(&self, recorder: &Arc<Recorder>) {
         let mut state = self.state.lock();
+        if state.recorder.is_some() {
+            return;
+        }
         let is_over = state.finished.is_some();
         let last = state.events.back().map(|event| event.number);
-        for event in state.events.iter().filter(|event| is_kept(&event.payload)) {
+        let first = state.first;
+        let kept = |event: &&Event| event.number >= first && is_kept(&event.payload);
+        for event in state.events.iter().filter(kept) {
             let text = text_of(&event.payload);
             if is_over && Some(event.number) == last {
                 recorder.last(self.number, event.number, text);
@@ -395,75 +444,4 @@ pub(super) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A log of somebody's who is one of two.
-    fn log() -> (Share, Arc<EventLog>) {
-        let share = switchboard_transport::Budget::default().share_of(&"alice".into(), true);
-        let log = EventLog::new(1, share.clone());
-        (share, log)
-    }
-
-    fn numbers(log: &EventLog) -> Vec<u64> {
-        let state = log.state.lock();
-        let bytes: usize = state.events.iter().map(|event| event.payload.len()).sum();
-        assert_eq!(state.bytes, bytes, "the count is right");
-        state.events.iter().map(|event| event.number).collect()
-    }
-
-    /// What a reader has goes before what it has not, and an answer that somebody
-    /// waits for stays.
-    #[tokio::test]
-    async fn a_log_gives_way_in_order() {
-        use futures_util::StreamExt;
-        let (share, log) = log();
-        let mut reader = log.read(None, false);
-        for weight in [Weight::Notice, Weight::Question, Weight::Notice] {
-            log.send(Payload::from("x".repeat(100)), weight);
-        }
-        assert!(share.used() >= 300, "small ones count");
-        reader.next().await.unwrap().unwrap();
-        assert!(log.give_way(Pass::Read));
-        assert_eq!(numbers(&log), [1, 2, 3]);
-        assert!(log.give_way(Pass::Sent));
-        assert_eq!(numbers(&log), [2, 3]);
-        assert!(log.give_way(Pass::Left));
-        assert_eq!(numbers(&log), [2, 3]);
-        log.send(Payload::from("x".repeat(100)), Weight::Reply);
-        log.finish();
-        assert!(log.give_way(Pass::Behind));
-        assert_eq!(numbers(&log), [2, 4]);
-        while reader.next().await.is_some() {}
-        assert!(!log.give_way(Pass::Read));
-        assert_eq!((numbers(&log), share.used()), (vec![], 0));
-    }
-
-    /// Nobody came back for it.
-    #[tokio::test]
-    async fn what_has_ended_without_a_reader_gives_way() {
-        let (_, log) = log();
-        log.send(Payload::from("x".repeat(100)), Weight::Reply);
-        log.finish();
-        assert!(log.give_way(Pass::Left), "its reader is on the way");
-        drop(log.read(None, false));
-        assert!(!log.give_way(Pass::Left));
-    }
-
-    const SHORT: Duration = Duration::from_millis(20);
-
-    #[tokio::test]
-    async fn a_log_is_deserted_once_its_reader_is_gone_for_long() {
-        let (_, log) = log();
-        let (first, second) = (log.read(None, false), log.read(None, false));
-        // Whoever read before was sent away, and is not missed.
-        drop(first);
-        let waited = tokio::time::timeout(3 * SHORT, log.deserted(SHORT)).await;
-        assert!(waited.is_err(), "somebody reads");
-        drop(second);
-        log.deserted(SHORT).await;
-        let _back = log.read(None, false);
-        let waited = tokio::time::timeout(3 * SHORT, log.deserted(SHORT)).await;
-        assert!(waited.is_err(), "somebody reads again");
-    }
-}
+mod tests;

@@ -373,6 +373,10 @@ pub(super) async fn get(
         }
         None => None,
     };
+    if resumed.as_ref().is_none_or(|(log, _)| log.number() == 0) {
+        let seen = resumed.as_ref().map(|(_, number)| *number);
+        held.keep_general(seen).await;
+    }
     match resumed {
         Some((log, number)) => events(&log, Some(number), false, admission),
         None => events(

@@ -5,7 +5,7 @@ use super::{
     Face, adopt,
     body::Body,
     clock::Clock,
-    elsewhere::{self, FORM, FORM_1, PRINCIPAL},
+    elsewhere::{self, FORM, FORM_1, PRINCIPAL, TICKET},
     handshake_era::{self, Refusal, SESSION},
     outposts, read, reply, request,
     routes::{Endpoint, Opens, Route},
@@ -176,7 +176,10 @@ async fn answer(
 /// On whose behalf it is, and where it leads.
 fn admitted(face: &Face, request: &Request<Incoming>) -> Option<(Scope, Admission)> {
     let headers = request.headers();
-    if headers.get(&FORM) != Some(&FORM_1) || !headers.contains_key(&SESSION) {
+    // For a session that this one has, or a call that waits here.
+    let is_named = headers.contains_key(&SESSION)
+        || (headers.contains_key(&TICKET) && request.method() == Verb::POST);
+    if headers.get(&FORM) != Some(&FORM_1) || !is_named {
         return None;
     }
     let path = request.uri().path();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use switchboard_host::Scope;
 
 /// The header with a client's key.
-const CLIENT_KEY: &str = "switchboard-client";
+pub(super) const CLIENT_KEY: &str = "switchboard-client";
 
 /// Which paths there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

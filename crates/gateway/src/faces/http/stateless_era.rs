@@ -4,6 +4,7 @@
 use super::{
     accept::{Accepts, not_acceptable},
     body::Body,
+    elsewhere,
     event_stream::{self, ALIVE, event, one_event},
     read::{Post, id_of},
     reply, spool,
@@ -39,6 +40,13 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
     }
     if message.method() == Method::Listen && post.accepts == Accepts::Json {
         return not_acceptable("text/event-stream");
+    }
+    if let Some(replica) = elsewhere::parked_at(&post.face, &message, &params) {
+        // Seldom, and large.
+        let answer = Box::pin(elsewhere::come_back(&post, &message, &replica)).await;
+        if let Some(answer) = answer {
+            return answer;
+        }
     }
     let (face, admission, accepts) = (post.face.clone(), post.admission.clone(), post.accepts);
     let begun = tokio::select! {

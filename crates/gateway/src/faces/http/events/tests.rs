@@ -1,0 +1,70 @@
+use super::*;
+
+/// A log of somebody's who is one of two.
+fn log() -> (Share, Arc<EventLog>) {
+    let share = switchboard_transport::Budget::default().share_of(&"alice".into(), true);
+    let log = EventLog::new(1, share.clone());
+    (share, log)
+}
+
+fn numbers(log: &EventLog) -> Vec<u64> {
+    let state = log.state.lock();
+    let bytes: usize = state.events.iter().map(|event| event.payload.len()).sum();
+    assert_eq!(state.bytes, bytes, "the count is right");
+    state.events.iter().map(|event| event.number).collect()
+}
+
+/// What a reader has goes before what it has not, and an answer that somebody
+/// waits for stays.
+#[tokio::test]
+async fn a_log_gives_way_in_order() {
+    use futures_util::StreamExt;
+    let (share, log) = log();
+    let mut reader = log.read(None, false);
+    for weight in [Weight::Notice, Weight::Question, Weight::Notice] {
+        log.send(Payload::from("x".repeat(100)), weight);
+    }
+    assert!(share.used() >= 300, "small ones count");
+    reader.next().await.unwrap().unwrap();
+    assert!(log.give_way(Pass::Read));
+    assert_eq!(numbers(&log), [1, 2, 3]);
+    assert!(log.give_way(Pass::Sent));
+    assert_eq!(numbers(&log), [2, 3]);
+    assert!(log.give_way(Pass::Left));
+    assert_eq!(numbers(&log), [2, 3]);
+    log.send(Payload::from("x".repeat(100)), Weight::Reply);
+    log.finish();
+    assert!(log.give_way(Pass::Behind));
+    assert_eq!(numbers(&log), [2, 4]);
+    while reader.next().await.is_some() {}
+    assert!(!log.give_way(Pass::Read));
+    assert_eq!((numbers(&log), share.used()), (vec![], 0));
+}
+
+/// Nobody came back for it.
+#[tokio::test]
+async fn what_has_ended_without_a_reader_gives_way() {
+    let (_, log) = log();
+    log.send(Payload::from("x".repeat(100)), Weight::Reply);
+    log.finish();
+    assert!(log.give_way(Pass::Left), "its reader is on the way");
+    drop(log.read(None, false));
+    assert!(!log.give_way(Pass::Left));
+}
+
+const SHORT: Duration = Duration::from_millis(20);
+
+#[tokio::test]
+async fn a_log_is_deserted_once_its_reader_is_gone_for_long() {
+    let (_, log) = log();
+    let (first, second) = (log.read(None, false), log.read(None, false));
+    // Whoever read before was sent away, and is not missed.
+    drop(first);
+    let waited = tokio::time::timeout(3 * SHORT, log.deserted(SHORT)).await;
+    assert!(waited.is_err(), "somebody reads");
+    drop(second);
+    log.deserted(SHORT).await;
+    let _back = log.read(None, false);
+    let waited = tokio::time::timeout(3 * SHORT, log.deserted(SHORT)).await;
+    assert!(waited.is_err(), "somebody reads again");
+}
