@@ -47,7 +47,7 @@ struct State {
 enum By {
     /// A task.
     Task(AbortHandle),
-    /// Whoever waits for its answer.
+    /// Whoever waits for its answer, or is about to start a task for it.
     Waiter,
 }
 
@@ -82,16 +82,9 @@ impl Flights {
     {
         let mut state = self.room(bytes, most)?;
         let key = state.key(request);
-        // Boxed, because a runtime moves what it is given several times. Under the
-        // lock, so that the task cannot end before it is entered.
-        let task = Box::pin(task(self.flight(key, bytes)));
-        let told = receive.clone();
-        let handle = tasks::spawn_or(tasks::Kind::Post, task, move || {
-            if let Some(request) = request {
-                say_broke_off(request, &*told);
-            }
-        });
-        state.posts.insert(key, By::Task(handle.abort_handle()));
+        state.posts.insert(key, By::Waiter);
+        drop(state);
+        self.start(key, Box::pin(task(self.flight(key, bytes))), receive);
         Ok(())
     }
 
@@ -117,28 +110,33 @@ impl Flights {
 
     /// Goes on in a task with what somebody drove who does not wait any more. What was
     /// abandoned ends here.
-    pub(super) fn hand_over(
-        self: &Arc<Self>,
-        request: u64,
-        work: Work,
-        receive: &Arc<dyn Receive>,
-    ) {
+    pub(super) fn hand_over(&self, request: u64, work: Work, receive: &Arc<dyn Receive>) {
         let key = Key::Request(request);
         let is_wanted = self.state.lock().posts.contains_key(&key);
         let (true, Ok(_)) = (is_wanted, Handle::try_current()) else {
             return drop(work);
         };
-        // Not under the lock: where the runtime is ending, what is started is dropped at once.
+        self.start(key, work, receive);
+    }
+
+    /// Starts a task for what is entered already. Not under the lock: where the runtime is
+    /// ending, what is started is dropped at once, and takes its entry out.
+    fn start(&self, key: Key, work: Work, receive: &Arc<dyn Receive>) {
         let told = receive.clone();
         let task = tasks::spawn_or(tasks::Kind::Post, work, move || {
-            say_broke_off(request, &*told);
+            if let Key::Request(request) = key {
+                say_broke_off(request, &*told);
+            }
         })
         .abort_handle();
-        match self.state.lock().posts.get_mut(&key) {
-            Some(by) => *by = By::Task(task),
-            // It has ended, or was abandoned in between.
-            None => task.abort(),
+        let mut state = self.state.lock();
+        if let Some(by) = state.posts.get_mut(&key) {
+            *by = By::Task(task);
+            return;
         }
+        drop(state);
+        // It has ended, or was abandoned in between.
+        task.abort();
     }
 
     /// A request that was driven has ended by a fault of ours.

@@ -1,12 +1,12 @@
 //! Connections that are kept and used again.
 //!
-//! A request takes a connection out of the pool and drives it in its own task:
-//! no second task runs for it, nothing is handed between threads, and dropping
-//! the request closes the socket. An unused connection is driven by nobody; it
-//! is looked at when it is taken, and now and then by a sweeper. Unused connections lie on
-//! several shelves, of which each thread has its own: it takes from there what it put
-//! there, and looks at the others' only where its own is empty. Why this and not
-//! hyper-util's pool: `docs/design/decisions/0006-http-pool.md`.
+//! A request takes a connection out of the pool and drives it itself: no task runs
+//! for the connection, nothing is handed between threads, and dropping the request
+//! closes the socket. An unused connection is driven by nobody; it is looked at when
+//! it is taken, and now and then by a sweeper. Unused connections lie on several
+//! shelves, of which each thread has its own: it takes from there what it put there,
+//! and looks at the others' only where its own is empty. Why this and not hyper-util's
+//! pool: `docs/design/decisions/0006-http-pool.md`.
 
 #[cfg(test)]
 mod figures;

@@ -6,10 +6,15 @@ use super::{
     server::{Server, Step, chunk, events, json, reply},
 };
 use std::{
-    future::poll_fn,
+    future::{pending, poll_fn},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, Waker},
     time::Duration,
 };
+use switchboard_testkit::DEADLINE;
 use switchboard_transport::{Driving, SendError};
 use switchboard_wire::Method;
 
@@ -153,4 +158,30 @@ fn a_runtime_that_ends_takes_it_along() {
     runtime.block_on(server.until("the request", |server| server.seen().len() == 1));
     // What drives it is dropped with it, and nothing can be started any more.
     runtime.shutdown_timeout(LONG);
+}
+
+#[test]
+fn what_is_said_while_a_runtime_ends_does_not_stop_it() {
+    /// Says something when it is dropped, as a call does that is given up.
+    struct LastWord(Peer, Arc<AtomicBool>);
+    impl Drop for LastWord {
+        fn drop(&mut self) {
+            self.0.tell("notifications/cancelled");
+            self.1.store(true, Ordering::Release);
+        }
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let was_said = Arc::new(AtomicBool::new(false));
+    let server = runtime.block_on(Server::start(|_| vec![Step::Hang]));
+    let word = runtime.block_on(async { LastWord(Peer::new(&server), was_said.clone()) });
+    runtime.spawn(async move {
+        let _word = word;
+        pending::<()>().await;
+    });
+    runtime.shutdown_timeout(DEADLINE);
+    assert!(was_said.load(Ordering::Acquire), "the runtime hangs");
 }
