@@ -26,4 +26,4 @@ pub use budget::{Budget, GivesWay, InFlight, Pass, Share};
 pub use full::{Full, Whose};
 pub use link::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered, Unsent};
 pub use numbers::ByNumber;
-pub use remote::{Carrier, NotBuilt};
+pub use remote::{Carrier, Driving, NotBuilt};

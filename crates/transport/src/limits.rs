@@ -101,6 +101,8 @@ pub const HTTP_HEADERS: usize = 100;
 pub const HTTP_INFORMATIONAL: usize = 8;
 /// The longest line between the pieces of a body.
 pub const HTTP_LINE: usize = 4 * 1024;
+/// Shelves for unused connections to one server, at most one for each thread.
+pub const POOL_SHELVES: usize = 8;
 /// How often unused connections are looked at.
 pub const POOL_SWEEP: Duration = Duration::from_secs(5);
 /// How long the beginning of an unexpected body is waited for.

@@ -4,7 +4,7 @@ use crate::{
     http::challenge,
     in_process::InProcessLink,
     limits,
-    remote::{DialError, HttpLink, SseLink, WsLink},
+    remote::{DialError, Driving, HttpLink, SseLink, WsLink},
     stdio::StdioLink,
 };
 use std::time::Duration;
@@ -215,6 +215,15 @@ impl Link {
             Self::Sse(link) => link.send(out),
             Self::Ws(link) => link.send(out),
             Self::InProcess(link) => link.send(out.payload),
+        }
+    }
+
+    /// Queues a request of ours. Over HTTP whoever waits for its answer has to drive it:
+    /// nothing leaves before that.
+    pub fn begin(&self, out: Outgoing) -> Result<Option<Driving>, SendError> {
+        match self {
+            Self::Http(link) => link.begin(out),
+            _ => self.send(out).map(|()| None),
         }
     }
 

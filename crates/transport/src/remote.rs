@@ -7,7 +7,11 @@ mod absent;
 mod present;
 
 #[cfg(not(feature = "http"))]
+pub use absent::Driving;
+#[cfg(not(feature = "http"))]
 pub(crate) use absent::{DialError, HttpLink, SseLink, WsLink};
+#[cfg(feature = "http")]
+pub use present::Driving;
 #[cfg(feature = "http")]
 pub(crate) use present::{DialError, HttpLink, SseLink, WsLink};
 

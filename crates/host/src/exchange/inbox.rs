@@ -8,8 +8,13 @@ use super::{Event, Input, Notice, Outcome};
 use crate::limits;
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
-use std::{collections::VecDeque, fmt, future::poll_fn, task::Poll};
-use switchboard_transport::limits::QUEUE_STEP;
+use std::{
+    collections::VecDeque,
+    fmt,
+    future::poll_fn,
+    task::{Context, Poll},
+};
+use switchboard_transport::{Driving, limits::QUEUE_STEP};
 use switchboard_wire::{ErrorObject, Method, code};
 
 /// The events of one exchange that have not been looked at yet.
@@ -101,23 +106,42 @@ impl Inbox {
 
     /// The next event, the outcome last of all. One caller at a time.
     pub(crate) async fn next(&self) -> Event {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// The same, of a request that its waiter drives: what comes of it is found here right
+    /// after, so that nobody has to be woken for it.
+    pub(super) async fn next_driven(&self, driving: &mut Driving) -> Event {
         poll_fn(|context| {
-            self.waker.register(context.waker());
-            let mut state = self.state.lock();
-            if let Some(event) = state.queue.pop_front() {
-                state.bytes = state.bytes.saturating_sub(size(&event));
+            self.waker.take();
+            if driving.poll(context).is_ready()
+                && let Some(event) = self.state.lock().next()
+            {
                 return Poll::Ready(event);
             }
-            match state.outcome.take() {
-                Some(outcome) => Poll::Ready(Event::Outcome(outcome)),
-                None => Poll::Pending,
-            }
+            self.poll_next(context)
         })
         .await
+    }
+
+    fn poll_next(&self, context: &Context<'_>) -> Poll<Event> {
+        self.waker.register(context.waker());
+        match self.state.lock().next() {
+            Some(event) => Poll::Ready(event),
+            None => Poll::Pending,
+        }
     }
 }
 
 impl State {
+    fn next(&mut self) -> Option<Event> {
+        if let Some(event) = self.queue.pop_front() {
+            self.bytes = self.bytes.saturating_sub(size(&event));
+            return Some(event);
+        }
+        self.outcome.take().map(Event::Outcome)
+    }
+
     /// Finds room for a notification, or drops it.
     fn take(&mut self, notice: Notice) {
         let length = notice.message.raw().len();

@@ -7,12 +7,15 @@ use crate::{
 };
 use bytes::Bytes;
 use std::{fmt, sync::Arc};
+use switchboard_transport::Driving;
 use switchboard_wire::Message;
 
 /// A request of ours that is in flight on a connection. Dropped before its
 /// outcome it is given up there, in that server's own way.
 pub(crate) struct Sent {
     inbox: Arc<Inbox>,
+    /// What has to be polled for it, for as long as somebody has waited without a break.
+    driving: Option<Driving>,
     connection: Arc<Connection>,
     /// Its number on the connection.
     number: u64,
@@ -26,11 +29,18 @@ impl Sent {
     pub(crate) fn new(inbox: Arc<Inbox>, connection: Arc<Connection>, number: u64) -> Self {
         Self {
             inbox,
+            driving: None,
             connection,
             number,
             over: false,
             part: None,
         }
+    }
+
+    /// Drives this, where it has to be.
+    pub(crate) fn driving(mut self, driving: Option<Driving>) -> Self {
+        self.driving = driving;
+        self
     }
 
     /// Tells this part of its call how it ended.
@@ -51,7 +61,12 @@ impl Sent {
 
     /// What comes of it next; the outcome is the last.
     pub(super) async fn next(&mut self) -> Event {
-        let event = self.inbox.next().await;
+        let event = match self.driving.take() {
+            None => self.inbox.next().await,
+            // Whoever stops waiting here, for good or since something came, drops it:
+            // it goes on in a task.
+            Some(mut driving) => self.inbox.next_driven(&mut driving).await,
+        };
         if let Event::Outcome(outcome) = &event {
             self.over = true;
             if let Some(part) = self.part.take() {

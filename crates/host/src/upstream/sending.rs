@@ -17,7 +17,7 @@ use crate::{
 };
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
-use switchboard_transport::{About, Outgoing, SendError};
+use switchboard_transport::{About, Driving, Link, Outgoing, SendError};
 use switchboard_wire::{Edits, Era, Id, Message, Method, Params, Payload, code, json};
 
 /// What goes along with a message.
@@ -267,8 +267,9 @@ impl Connection {
             about,
         };
         let call = Call::new(token, Some(client), tasks, method).shown_as(beside.call);
-        let inbox = self.begin(id, call, out)?;
-        Ok(Sent::new(inbox, self.clone(), id).followed_by(part))
+        let (inbox, driving) = self.begin(id, call, out)?;
+        let sent = Sent::new(inbox, self.clone(), id).driving(driving);
+        Ok(sent.followed_by(part))
     }
 
     /// Tells whoever follows its call that a request is about to leave.
@@ -347,12 +348,17 @@ impl Connection {
         };
         let call = Call::new(None, None, AboutTasks::Nothing, method);
         let payload = message.payload();
-        let inbox = self.begin(id, call, Outgoing { payload, about })?;
-        let sent = Sent::new(inbox, self.clone(), id);
+        let (inbox, driving) = self.begin(id, call, Outgoing { payload, about })?;
+        let sent = Sent::new(inbox, self.clone(), id).driving(driving);
         Ok(Exchange::away(sent, self.clone(), timeout))
     }
 
-    fn begin(&self, id: u64, call: Call, out: Outgoing) -> Result<Arc<Inbox>, CallError> {
+    fn begin(
+        &self,
+        id: u64,
+        call: Call,
+        out: Outgoing,
+    ) -> Result<(Arc<Inbox>, Option<Driving>), CallError> {
         let (inbox, shown_as) = (call.inbox().clone(), call.is_shown_as());
         self.calls().begin(id, call).map_err(|why| match why {
             NotBegun::TooMany(in_flight) => CallError::Busy {
@@ -361,10 +367,10 @@ impl Connection {
             },
             NotBegun::Over => self.not_connected(&Ended::Asleep.to_string()),
         })?;
-        self.send(out, shown_as).inspect_err(|_| {
+        let driving = self.send_by(out, shown_as, Link::begin).inspect_err(|_| {
             self.calls().take(id);
         })?;
-        Ok(inbox)
+        Ok((inbox, driving))
     }
 
     /// Sends a notification.
@@ -396,13 +402,22 @@ impl Connection {
     }
 
     fn send(&self, out: Outgoing, call: Option<u64>) -> Result<(), CallError> {
+        self.send_by(out, call, Link::send)
+    }
+
+    fn send_by<T>(
+        &self,
+        out: Outgoing,
+        call: Option<u64>,
+        send: impl FnOnce(&Link, Outgoing) -> Result<T, SendError>,
+    ) -> Result<T, CallError> {
         let link = self
             .link()
             .ok_or_else(|| self.not_connected("not started"))?;
         if let Some(observers) = self.tapped() {
             observers.show_raw(Edge::ToServer, self, None, call, &out.payload);
         }
-        link.send(out).map_err(|fault| match fault {
+        send(link, out).map_err(|fault| match fault {
             SendError::Closed => match self.how_it_ended() {
                 Some(ended) => self.not_connected(&ended.to_string()),
                 None => self.not_connected("the connection is closed"),

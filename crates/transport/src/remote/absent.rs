@@ -2,7 +2,10 @@
 
 use super::{Carrier, NotBuilt};
 use crate::{Budget, Link, Outgoing, Receive, SendError, http::HttpTarget};
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
 use switchboard_wire::Revision;
 
 /// A link over streamable HTTP, which this build cannot make.
@@ -19,7 +22,22 @@ pub(crate) type WsLink = HttpLink;
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 pub enum DialError {}
 
+/// A request that has to be driven, which no link of this build has.
+#[derive(Debug)]
+pub enum Driving {}
+
+impl Driving {
+    /// Nothing to do.
+    pub fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        match *self {}
+    }
+}
+
 impl HttpLink {
+    pub(crate) fn begin(&self, _: Outgoing) -> Result<Option<Driving>, SendError> {
+        match *self {}
+    }
+
     pub(crate) fn send(&self, _: Outgoing) -> Result<(), SendError> {
         match *self {}
     }

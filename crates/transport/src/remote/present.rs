@@ -1,6 +1,7 @@
 //! With `http`: the links as they are.
 
 use super::{Carrier, NotBuilt};
+pub use crate::http::Driving;
 use crate::{
     Budget, Link, Receive,
     http::{HttpOptions, HttpTarget},

@@ -150,12 +150,15 @@ impl Answer {
         start
     }
 
+    /// Whether all of the body was read.
+    pub(super) fn is_ended(&self) -> bool {
+        self.connection.line.is_ended()
+    }
+
     /// Waits a moment for the end of a body that nobody needs, so that the
     /// connection can be kept; closes it where the end does not come.
     pub(super) async fn discard(mut self, pool: &Pool, patience: Duration) {
-        if !self.connection.line.is_ended()
-            && self.beginning(64 * 1024, patience).await.len() == 64 * 1024
-        {
+        if !self.is_ended() && self.beginning(64 * 1024, patience).await.len() == 64 * 1024 {
             return;
         }
         self.finish(pool);

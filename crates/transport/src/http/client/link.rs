@@ -1,7 +1,7 @@
 //! The link itself: what is said, what is under way, how it ends.
 
 use super::{
-    Authorize, HttpOptions, HttpTarget,
+    Authorize, Driving, HttpOptions, HttpTarget,
     fetch::{Wanted, fetch},
     flights::Flights,
     gate::{Gate, is_initialized},
@@ -124,6 +124,21 @@ impl HttpLink {
         flights.launch(request, size, most, receive, |flight| {
             post::run(shared.clone(), flight, out, gate)
         })
+    }
+
+    /// Sends a request, for whoever waits for its answer to drive. Anything else is sent
+    /// as by [`send`](Self::send).
+    pub fn begin(&self, out: Outgoing) -> Result<Option<Driving>, SendError> {
+        let About::Request { id, .. } = out.about else {
+            return self.send(out).map(|()| None);
+        };
+        let shared = self.shared();
+        let (size, most) = (out.payload.len(), shared.options.in_flight);
+        let (flights, receive) = (&shared.flights, &shared.receive);
+        let driving = flights.begin(id, size, most, receive, |flight| {
+            post::run(shared.clone(), flight, out, None)
+        });
+        driving.map(Some)
     }
 
     /// Stops waiting for a request's answer and closes the connection it would

@@ -14,6 +14,7 @@
 
 mod answer;
 mod backoff;
+mod driving;
 mod fetch;
 mod flights;
 mod gate;
@@ -29,6 +30,7 @@ mod redirect;
 pub mod sse;
 mod stream;
 
+pub use driving::Driving;
 pub use legacy_sse::SseLink;
 pub use link::HttpLink;
 pub(crate) use preview::preview;

@@ -1,10 +1,12 @@
 //! Connections that are kept and used again.
 //!
-//! A request takes a connection out of the pool and drives it in its own task:
-//! no second task runs for it, nothing is handed between threads, and dropping
-//! the request closes the socket. An unused connection is driven by nobody; it
-//! is looked at when it is taken, and now and then by a sweeper. Why this and not
-//! hyper-util's pool: `docs/design/decisions/0006-http-pool.md`.
+//! A request takes a connection out of the pool and drives it itself: no task runs
+//! for the connection, nothing is handed between threads, and dropping the request
+//! closes the socket. An unused connection is driven by nobody; it is looked at when
+//! it is taken, and now and then by a sweeper. Unused connections lie on several
+//! shelves, of which each thread has its own: it takes from there what it put there,
+//! and looks at the others' only where its own is empty. Why this and not hyper-util's
+//! pool: `docs/design/decisions/0006-http-pool.md`.
 
 #[cfg(test)]
 mod figures;
@@ -18,7 +20,11 @@ use crate::{dial::Dialer, limits, link::Undelivered};
 use http::HeaderValue;
 use parking_lot::Mutex;
 use std::{
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 use switchboard_tasks as tasks;
@@ -34,28 +40,71 @@ pub(super) struct Kept {
 /// The connections to one origin.
 pub(super) struct Pool {
     dialer: Dialer,
-    idle: Arc<Mutex<Idle>>,
+    idle: Arc<Idle>,
     idle_timeout: Duration,
-    idle_connections: usize,
 }
 
-#[derive(Default)]
-#[expect(
-    clippy::vec_box,
-    reason = "a connection is large and moves in and out for every request"
-)]
+/// What is kept.
 struct Idle {
-    connections: Vec<Box<Kept>>,
-    sweeping: bool,
+    shelves: Box<[Shelf]>,
+    /// How many one shelf takes.
+    each: usize,
+    sweeping: AtomicBool,
+}
+
+/// Boxed: a connection is large and moves in and out for every request.
+type Shelf = Mutex<Vec<Box<Kept>>>;
+
+impl Idle {
+    fn new(most: usize) -> Self {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let shelves = threads.min(limits::POOL_SHELVES).min(most).max(1);
+        Self {
+            shelves: (0..shelves).map(|_| Shelf::default()).collect(),
+            each: most / shelves,
+            sweeping: AtomicBool::new(false),
+        }
+    }
+
+    /// All shelves, this thread's own first.
+    fn own_first(&self) -> impl Iterator<Item = &Shelf> {
+        let own = OWN_SHELF.with(|own| *own) % self.shelves.len();
+        let (others, from_own) = self.shelves.split_at(own);
+        from_own.iter().chain(others)
+    }
+
+    /// Finds a place for a connection. Without one it is closed.
+    fn put(&self, connection: Box<Kept>) -> bool {
+        for shelf in self.own_first() {
+            let mut shelf = shelf.lock();
+            if shelf.len() < self.each {
+                shelf.push(connection);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What was put last, and so is the least likely to have been closed by its peer.
+    fn take(&self) -> Option<Box<Kept>> {
+        self.own_first().find_map(|shelf| shelf.lock().pop())
+    }
+}
+
+/// The next thread's number.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// This thread's.
+    static OWN_SHELF: usize = THREADS.fetch_add(1, Ordering::Relaxed);
 }
 
 impl Pool {
     pub(super) fn new(dialer: Dialer, options: &HttpOptions) -> Self {
         Self {
             dialer,
-            idle: Arc::default(),
+            idle: Arc::new(Idle::new(options.idle_connections)),
             idle_timeout: options.idle_timeout,
-            idle_connections: options.idle_connections,
         }
     }
 
@@ -98,31 +147,35 @@ impl Pool {
         });
         connection.used_before = true;
         connection.expires = Instant::now() + timeout;
-        let mut idle = self.idle.lock();
-        if idle.connections.len() >= self.idle_connections {
+        let kept = self.idle.put(connection);
+        if kept && !self.idle.sweeping.load(Ordering::Relaxed) {
+            self.sweep_from_now_on();
+        }
+    }
+
+    fn sweep_from_now_on(&self) {
+        if self.idle.sweeping.swap(true, Ordering::AcqRel) {
             return;
         }
-        idle.connections.push(connection);
-        if !std::mem::replace(&mut idle.sweeping, true) {
-            let (idle, again) = (Arc::downgrade(&self.idle), Arc::downgrade(&self.idle));
-            tasks::spawn_or(tasks::Kind::Upkeep, sweep(idle), move || {
-                if let Some(idle) = again.upgrade() {
-                    idle.lock().sweeping = false;
-                }
-            });
-        }
+        let (idle, again) = (Arc::downgrade(&self.idle), Arc::downgrade(&self.idle));
+        tasks::spawn_or(tasks::Kind::Upkeep, sweep(idle), move || {
+            if let Some(idle) = again.upgrade() {
+                idle.sweeping.store(false, Ordering::Release);
+            }
+        });
     }
 
     /// Closes what is kept.
     pub(super) fn clear(&self) {
-        let connections = std::mem::take(&mut self.idle.lock().connections);
-        drop(connections);
+        for shelf in &self.idle.shelves {
+            let connections = std::mem::take(&mut *shelf.lock());
+            drop(connections);
+        }
     }
 
-    /// The connection that was used last, since the peer is least likely to have closed it.
     fn take(&self) -> Option<Box<Kept>> {
         loop {
-            let mut connection = self.idle.lock().connections.pop()?;
+            let mut connection = self.idle.take()?;
             if connection.expires > Instant::now() && connection.line.is_ready() {
                 return Some(connection);
             }
@@ -141,16 +194,24 @@ impl Pool {
 }
 
 /// Closes unused connections whose time is over or whose peer hung up, until none is left.
-async fn sweep(idle: Weak<Mutex<Idle>>) {
+async fn sweep(idle: Weak<Idle>) {
     loop {
         tokio::time::sleep(limits::POOL_SWEEP).await;
         let Some(idle) = idle.upgrade() else { return };
-        let mut idle = idle.lock();
         let now = Instant::now();
-        idle.connections
-            .retain_mut(|connection| connection.expires > now && connection.line.is_ready());
-        if idle.connections.is_empty() {
-            idle.sweeping = false;
+        let mut left = 0;
+        for shelf in &idle.shelves {
+            let mut shelf = shelf.lock();
+            shelf.retain_mut(|kept| kept.expires > now && kept.line.is_ready());
+            left += shelf.len();
+        }
+        if left > 0 {
+            continue;
+        }
+        idle.sweeping.store(false, Ordering::SeqCst);
+        // One that was put there in between would find that somebody sweeps.
+        let is_empty = idle.shelves.iter().all(|shelf| shelf.lock().is_empty());
+        if is_empty || idle.sweeping.swap(true, Ordering::SeqCst) {
             return;
         }
     }

@@ -16,7 +16,8 @@ use crate::{
     link::{About, Outgoing, Undelivered},
 };
 use http::header;
-use std::sync::Arc;
+use std::{future::poll_fn, sync::Arc, task::Poll};
+use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Kind, Message, Method, Payload, Received, code};
 use tokio::time::timeout;
 
@@ -53,10 +54,23 @@ pub(super) fn run(
         let wanted = flight.land();
         match outcome {
             // The rest of an event stream after its reply; its end lets the connection be kept.
-            Ok(Some(rest)) => rest.discard(&shared.pool, LEFTOVERS).await,
+            Ok(Some(rest)) => leave(shared, rest).await,
             Err(why) if wanted => shared.receive.undelivered(id, why),
             Ok(None) | Err(_) => {}
         }
+    }
+}
+
+/// Reads what follows a reply: here as far as it has come, for the rest in a task of its
+/// own, since whoever drives this waits for nothing more.
+async fn leave(shared: Arc<Shared>, rest: Answer) {
+    if rest.is_ended() {
+        return rest.finish(&shared.pool);
+    }
+    let mut left = Box::pin(async move { rest.discard(&shared.pool, LEFTOVERS).await });
+    let is_over = poll_fn(|context| Poll::Ready(left.as_mut().poll(context).is_ready())).await;
+    if !is_over {
+        tasks::spawn(tasks::Kind::Post, left);
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod answers;
 mod connections;
+mod driving;
 mod events;
 mod lifecycle;
 mod listening;
