@@ -63,7 +63,7 @@ impl Leg {
     }
 
     /// Whether there are several gateways.
-    fn has_replicas(self) -> bool {
+    pub fn has_replicas(self) -> bool {
         matches!(self, Self::ReplicasHttp | Self::ReplicasAcross)
     }
 

@@ -239,10 +239,10 @@ fn kept(direct: &Run, run: &Run) -> String {
     format!("{}/{all}", all.saturating_sub(missing))
 }
 
-/// Whether both gateways ran the scenario of an exception, so that its not
+/// Whether both single gateways ran the scenario of an exception, so that its not
 /// being needed means something.
 fn was_tested(runs: &[Run], exception: &Exception) -> bool {
-    let legs = Leg::THROUGH.into_iter();
+    let legs = Leg::THROUGH.into_iter().filter(|leg| !leg.has_replicas());
     let mut legs = legs.filter(|leg| leg.is_across() == exception.across);
     legs.all(|leg| {
         runs.iter()
