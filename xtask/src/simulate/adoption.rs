@@ -16,8 +16,8 @@ const KNOWN: f64 = 4.0;
 const PATIENCE: f64 = 12.0;
 /// When it comes again.
 const AGAIN: f64 = 1.0;
-/// A read and a compare-and-set, each as NATS does it per second and stream, measured with
-/// 64 in flight on three nodes: files synced by the system, and synced each time.
+/// Reads with a compare-and-set behind them that one stream of NATS does per second: somewhat
+/// less than was measured of each on three nodes, with files synced by the system and each time.
 const PAIRS: [(&str, f64); 2] = [("by the system", 5_000.0), ("each write", 2_000.0)];
 
 /// What is known of one storm.

@@ -200,8 +200,10 @@ async fn stats_shows_a_line_for_each_tool() {
         let of = |name: &str| times[name].as_f64().unwrap();
         assert!(of("p50") > 0.0 && of("p50") <= of("p99"), "{line}");
     }
-    let none = here.world.run(&["stats", "nobody", "--json"]).await.ok();
-    assert_eq!(none.json()["lines"], json!([]));
+    // A server that is there and was not called has no lines; one that is not is told.
+    let none = here.world.run(&["stats", "nobody", "--json"]).await;
+    assert_eq!(none.code, Some(2), "{none:?}");
+    assert!(none.err.contains("has no server"), "{none:?}");
 }
 
 #[tokio::test]
