@@ -82,7 +82,10 @@ fn wanted(record: &Value, filter: &str) -> bool {
             Some((key, value)) => match &record[key] {
                 Value::String(said) => said == value,
                 Value::Null => false,
-                other => *other == *value || other.to_string() == value,
+                other => {
+                    let written = other.to_string();
+                    *other == *value || written == value
+                }
             },
             None => {
                 let whole: &mut String = whole.get_or_insert_with(|| record.to_string());
