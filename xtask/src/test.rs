@@ -71,8 +71,11 @@ pub fn run(options: &Options) -> Result<()> {
 /// more at once than cores.
 pub fn everything(seed: u64) -> Command {
     let cores = thread::available_parallelism().map_or(2, NonZero::get);
-    let mut command = whole(["nextest", "run", "--workspace", "--test-threads"]);
-    command.arg((4 * cores).to_string()).envs(seeded(seed));
+    let mut command = whole(["nextest", "run", "--workspace"]);
+    let threads = (4 * cores).to_string();
+    command
+        .args(["--test-threads", &threads])
+        .envs(seeded(seed));
     command
 }
 
