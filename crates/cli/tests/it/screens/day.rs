@@ -193,7 +193,7 @@ fn a_service_starts_with_the_machine() {
     let told = home.read("told");
     for part in [
         "--user enable --now switchboard.service",
-        "--user restart switchboard.service",
+        "--user reload switchboard.service",
         "--user disable --now switchboard.service",
         "--user daemon-reload",
     ] {
