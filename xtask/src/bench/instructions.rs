@@ -65,7 +65,7 @@ pub struct Options {
 /// Ways of watching, and the options of `serve` for each; the first is what the others
 /// are compared with.
 const WATCHING: [(&str, &[&str]); 3] = [
-    ("off", &["--metrics", "off"]),
+    ("off", &["--unwatched"]),
     ("metrics", &[]),
     ("metrics and audit", &["--audit"]),
 ];

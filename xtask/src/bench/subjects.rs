@@ -152,7 +152,7 @@ impl Subject {
     /// Options of `serve` that make it what it is.
     fn options(self) -> &'static [&'static str] {
         match self {
-            Self::Unwatched => &["--metrics", "off"],
+            Self::Unwatched => &["--unwatched"],
             Self::Audited => &["--audit"],
             Self::Tapped => &["--tap"],
             _ => &[],

@@ -31,7 +31,7 @@ pub struct WatchOptions {
     #[arg(default_missing_value = "second")]
     pub audit: Option<AuditSync>,
     /// Let what is counted be read at this address as well, at /metrics and without a token; off
-    /// counts nothing
+    /// tells it nowhere
     #[arg(long, value_name = "ADDR|off", value_parser = metrics)]
     pub metrics: Option<Metrics>,
     /// Record what servers are asked and answer as cassettes in this folder, without secrets, for
@@ -42,6 +42,9 @@ pub struct WatchOptions {
     /// while somebody looks
     #[arg(long)]
     pub tap: bool,
+    /// Keep nothing of calls, neither counts nor a list: what all the rest is measured against
+    #[arg(long, hide = true, conflicts_with_all = ["tap", "metrics"])]
+    pub unwatched: bool,
 }
 
 /// When records are on disk.
@@ -58,7 +61,7 @@ pub enum AuditSync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Metrics {
-    /// Nowhere, since nothing is.
+    /// Nowhere.
     Off,
     /// At an address of its own.
     At(SocketAddr),
@@ -108,6 +111,7 @@ impl WatchOptions {
             }),
             cassettes: self.record.clone(),
             tap: self.tap,
+            nothing: self.unwatched,
         }
     }
 }

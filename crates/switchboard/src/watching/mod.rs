@@ -53,13 +53,15 @@ pub struct Watch {
     pub cassettes: Option<PathBuf>,
     /// Messages of calls are kept for as long as it runs.
     pub tap: bool,
+    /// Nothing is kept of calls, not even the list of them.
+    pub nothing: bool,
 }
 
 /// What is counted of calls, and where that is read. Unless somebody says otherwise a
 /// gateway that listens on an address counts, and says so at its own `/metrics`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricsWanted {
-    /// Nothing is counted.
+    /// Nothing that is counted is told.
     Off,
     /// It is read at an address of its own as well, where no token is asked for.
     At(SocketAddr),
@@ -148,8 +150,9 @@ impl Watching {
         let counts = listens && wanted != Some(MetricsWanted::Off);
         #[cfg(feature = "otlp")]
         let traces = traces::begin(settings, governed)?;
-        // The list of calls is kept in any case.
-        let counting = listens.then(|| Counting::begin(governed.host()));
+        // The list of calls is kept whether or not anything is told of it.
+        let kept = listens && !watch.nothing;
+        let counting = kept.then(|| Counting::begin(governed.host()));
         let tap = counting.as_ref();
         // Where nothing can be kept it lasts as long as the gateway.
         let uses = governed.options().dirs().ok();
