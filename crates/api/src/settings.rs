@@ -190,7 +190,7 @@ pub struct Token {
     pub name: String,
     /// When it was made, in milliseconds since 1970.
     pub made: Option<u64>,
-    /// When it was last used.
+    /// When it was last used, as far as this gateway has seen.
     pub used: Option<u64>,
     /// What is open under it: sessions, calls.
     pub sessions: usize,

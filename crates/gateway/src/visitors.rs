@@ -20,6 +20,8 @@ pub struct Visitors(Arc<Mutex<Book>>);
 struct Book {
     sessions: u64,
     all: HashMap<Who, Visitor>,
+    /// When each principal last came in, in seconds since 1970.
+    last: HashMap<Arc<str>, u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +69,7 @@ impl Visitors {
         let mut book = self.0.lock();
         book.sessions += 1;
         let number = book.sessions;
+        book.came(principal);
         if book.all.len() < limits::VISITORS {
             let visitor = Visitor::new(principal, era, info);
             book.all.insert(Who::Session(number), visitor);
@@ -91,6 +94,7 @@ impl Visitors {
         let who = Who::Asked(principal.clone(), called.unwrap_or_default());
         let mut book = self.0.lock();
         book.forget();
+        book.came(principal);
         let is_full = book.all.len() >= limits::VISITORS;
         match book.all.get_mut(&who) {
             Some(known) => known.seen = Some(now()),
@@ -108,6 +112,11 @@ impl Visitors {
         self.0.lock().all.remove(&who);
     }
 
+    /// When this principal last came in, in seconds since 1970, if it has since we began.
+    pub fn last(&self, principal: &str) -> Option<u64> {
+        self.0.lock().last.get(principal).copied()
+    }
+
     /// Those who are there now, who came first being first.
     pub fn now(&self) -> Vec<Visitor> {
         let mut book = self.0.lock();
@@ -119,6 +128,12 @@ impl Visitors {
 }
 
 impl Book {
+    fn came(&mut self, principal: &Arc<str>) {
+        if self.last.len() < limits::VISITORS || self.last.contains_key(principal) {
+            self.last.insert(principal.clone(), now());
+        }
+    }
+
     /// Forgets those who have not asked for a while.
     fn forget(&mut self) {
         let since = now().saturating_sub(limits::SEEN_FOR.as_secs());

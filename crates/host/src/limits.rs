@@ -119,6 +119,10 @@ pub const CLIENTS: usize = 1024;
 pub const ATTEMPTS: u32 = 8;
 /// Requests in a row that may get lost before the connection is made anew.
 pub const LOST_IN_A_ROW: u32 = 3;
+/// How long what is in flight on a connection that is not used any more may take.
+pub const RUNS_OUT: Duration = Duration::from_secs(15 * 60);
+/// How often it is looked whether any of it is left.
+pub const RUNS_OUT_LOOK: Duration = Duration::from_millis(100);
 /// How long changes of what is known of a server are gathered before they are written down.
 pub const MEMORY_DELAY: Duration = Duration::from_millis(200);
 /// Bytes that are kept on disk of what is known of one server.

@@ -11,6 +11,7 @@
 mod support;
 
 mod accept;
+mod alone;
 mod apps;
 mod dual_era;
 mod freshness;

@@ -199,6 +199,7 @@ impl Desk {
             at: SystemTime::now(),
         };
         let (closed, input) = self.closed(entry, Status::Answered, Some(answered));
+        input.is_answered_by(by);
         match given {
             Given::Verdict(verdict) => input.answer(&response(&verdict.to_result().to_string())),
             Given::Result(result) => match Message::response_of(&Id::number(0), &result) {

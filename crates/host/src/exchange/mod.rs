@@ -345,7 +345,7 @@ impl Exchange {
             return None;
         };
         if let (Some(watched), Ok(verdict)) = (&mut self.watched, said) {
-            watched.answered(*verdict);
+            watched.answered(*verdict, gate.answerer());
         }
         match gate.settle(&self.connection, said) {
             Ok(sent) => self.goes_on_as(sent),

@@ -216,7 +216,12 @@ pub enum Happened<'a> {
     /// Somebody is asked something.
     Asked(&'a Input),
     /// Whoever was asked whether it may be made has answered.
-    Answered(Verdict),
+    Answered {
+        /// What was said.
+        verdict: Verdict,
+        /// Who said it in the client's place, where somebody did.
+        by: Option<&'a str>,
+    },
     /// Its client is told what is asked, and has to come back for the rest.
     Parked,
     /// Its client has come back.

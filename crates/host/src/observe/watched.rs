@@ -196,8 +196,8 @@ impl Watched {
     }
 
     /// Whoever was asked whether it may be made has answered.
-    pub(crate) fn answered(&mut self, verdict: Verdict) {
-        self.tell(&Happened::Answered(verdict));
+    pub(crate) fn answered(&mut self, verdict: Verdict, by: Option<&str>) {
+        self.tell(&Happened::Answered { verdict, by });
     }
 
     /// What all that is logged during its phases stands in.

@@ -1,6 +1,11 @@
 //! What arrives on a connection, and where it goes.
 
-use super::{calls::Attribution, connection::Connection, mcp_tasks::AboutTasks, shape};
+use super::{
+    calls::Attribution,
+    connection::{Connection, Ended},
+    mcp_tasks::AboutTasks,
+    shape,
+};
 use crate::{
     error::CallError,
     exchange::{Outcome, Reply},
@@ -216,7 +221,7 @@ impl Receive for Connection {
         self.finish(request, Outcome::Failed(outcome));
         // Last, since what else was in flight may have been carried out; this was not.
         if expired {
-            self.lose("the session has expired");
+            self.give_way(Ended::Lost("the session has expired".to_owned()));
         }
         if lost {
             self.note_lost(&last);

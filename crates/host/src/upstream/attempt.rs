@@ -18,7 +18,7 @@ use super::{
 use crate::{catalog::List, client::Client, error::CallError, limits, observe::Noted};
 use std::sync::{Arc, Weak};
 use switchboard_tasks as tasks;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::Instrument;
 
@@ -294,9 +294,14 @@ impl Place {
             let why = with_last_words(why, &connection.last_words());
             server.note(ServerState::Failed(why));
         }
-        let busy = server.retirement().busy();
-        connection.close().await;
-        drop(busy);
+        match connection.runs_out() {
+            true => self.let_run_out(connection.clone()),
+            false => {
+                let busy = server.retirement().busy();
+                connection.close().await;
+                drop(busy);
+            }
+        }
         let Some(client) = connection.attached().into_iter().next() else {
             return;
         };
@@ -309,6 +314,24 @@ impl Place {
             server.note(ServerState::Failed(error.to_string()));
         }
         self.attempt_again(&wanted).await;
+    }
+
+    /// What is in flight on a connection that is not used any more has the time that it
+    /// needs, beside the one that is made in its place.
+    fn let_run_out(&self, connection: Arc<Connection>) {
+        let server = self.server.clone();
+        let tasks = self.server.retirement().tasks().clone();
+        tasks::spawn_in(&tasks, tasks::Kind::Background, async move {
+            let until = Instant::now() + limits::RUNS_OUT;
+            while connection.runs_out() && Instant::now() < until {
+                tokio::select! {
+                    () = sleep(limits::RUNS_OUT_LOOK) => {}
+                    () = server.retirement().begun() => break,
+                }
+            }
+            connection.interrupt("the connection was given up");
+            connection.close_link().await;
+        });
     }
 
     /// Tries once more when it is time, if anybody still wants it. After a row

@@ -308,10 +308,10 @@ impl Connection {
     /// row are a server that is not what it was: it is met again.
     pub(super) fn note_lost(&self, why: &str) {
         if self.lost.fetch_add(1, Ordering::Relaxed) + 1 >= limits::LOST_IN_A_ROW {
-            self.lose(&format!(
+            self.give_way(Ended::Lost(format!(
                 "{} requests in a row got lost: {why}",
                 limits::LOST_IN_A_ROW
-            ));
+            )));
         }
     }
 
@@ -439,7 +439,24 @@ impl Connection {
 
     /// Whoever was let in before has to sign in again.
     pub(super) fn shut_out(&self) {
-        self.end(Ended::SignedOut, &Ended::SignedOut.to_string());
+        self.give_way(Ended::SignedOut);
+    }
+
+    /// It is not used any more because of what became of one request. Over HTTP each of
+    /// them stands alone: what else is in flight has its answer still to come.
+    pub(super) fn give_way(&self, how: Ended) {
+        match self.is_http() {
+            true => {
+                self.note_end(how);
+            }
+            false => self.end(how.clone(), &how.to_string()),
+        }
+    }
+
+    /// Whether it is not used any more, and some of what was asked of it is not answered
+    /// yet.
+    pub(super) fn runs_out(&self) -> bool {
+        self.has_ended() && !self.calls.numbers().is_empty()
     }
 
     /// It is lost.
@@ -449,6 +466,13 @@ impl Connection {
 
     /// Ends all that is in flight, once; whoever waits is told why.
     fn end(&self, how: Ended, why: &str) {
+        if self.note_end(how) {
+            self.interrupt(why);
+        }
+    }
+
+    /// Notes its end; whether it is the first.
+    fn note_end(&self, how: Ended) -> bool {
         let first = self.ended.send_if_modified(|ended| {
             let first = ended.is_none();
             if first {
@@ -456,10 +480,14 @@ impl Connection {
             }
             first
         });
-        if !first {
-            return;
+        if first {
+            note_move();
         }
-        note_move();
+        first
+    }
+
+    /// Ends what is in flight; whoever waits is told why.
+    pub(super) fn interrupt(&self, why: &str) {
         for call in self.calls.take_all() {
             let (server, reason) = (self.name(), why.to_owned());
             call.finish(Outcome::Failed(CallError::Interrupted { server, reason }));

@@ -11,6 +11,17 @@ use std::sync::Arc;
 use switchboard_transport::limits::COUNTED_BYTES;
 use switchboard_wire::{Edits, Era, Message, Method, Params, json};
 
+/// Whether it is for whoever listens, and no part of what was asked for.
+fn is_for_all(method: Method) -> bool {
+    matches!(
+        method,
+        Method::ToolsListChanged
+            | Method::PromptsListChanged
+            | Method::ResourcesListChanged
+            | Method::ResourceUpdated
+    )
+}
+
 /// Counts a notification for whose call it is. While nobody fetches what is there
 /// already, it counts whatever its size; and where there is no room for that, what
 /// is there gives way to it.
@@ -32,6 +43,10 @@ fn attributed(client: Option<&Arc<Client>>, inbox: &Inbox, message: Message) -> 
 
 impl Connection {
     pub(super) fn on_notification(&self, message: Message, during: Option<u64>) {
+        // Those who listen hear it on the connection that was made in its place.
+        if self.has_ended() && is_for_all(message.method()) {
+            return;
+        }
         match message.method() {
             Method::Progress => self.on_progress(message),
             Method::DollarProgress => {

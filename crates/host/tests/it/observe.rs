@@ -76,7 +76,7 @@ impl Follow for Notes {
             Happened::Asked(input) => self.note(format!("asked {}", input.method().as_str())),
             Happened::Held
             | Happened::Edited(_)
-            | Happened::Answered(_)
+            | Happened::Answered { .. }
             | Happened::Parked
             | Happened::Resumed(_) => {}
         }

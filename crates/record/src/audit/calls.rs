@@ -47,6 +47,7 @@ impl Observer for Audit {
             name: call.named().and_then(Named::into_text).map(kept),
             decided: None,
             answered: None,
+            answerer: None,
             outcome: "",
             fault: None,
             error: None,
@@ -132,6 +133,8 @@ pub(super) struct Call {
     name: Option<String>,
     decided: Option<(Decided, Arc<str>)>,
     answered: Option<Verdict>,
+    /// Who answered in the client's place.
+    answerer: Option<String>,
     outcome: &'static str,
     fault: Option<Blame>,
     error: Option<String>,
@@ -162,6 +165,7 @@ impl Call {
     pub(super) fn forget(&mut self) {
         (self.name, self.error, self.arguments) = (None, None, None);
         (self.client, self.server, self.decided) = (None, None, None);
+        self.answerer = None;
     }
 
     /// A person has changed it: what is recorded is what was sent.
@@ -213,11 +217,13 @@ impl Call {
                 Verdict::No => r#","consent":"no""#,
                 Verdict::Never => r#","consent":"no, never""#,
             });
-            // Whoever is asked sits before the client that calls, or runs what calls.
-            line.put(match self.origin {
-                Origin::Client => r#","consentBy":"client""#,
-                Origin::Own => r#","consentBy":"operator""#,
-            });
+            // Whoever is asked sits before the client that calls, or runs what calls, or has
+            // answered in their place.
+            match (&self.answerer, self.origin) {
+                (Some(by), _) => line.said(r#","consentBy":"#, by),
+                (None, Origin::Client) => line.put(r#","consentBy":"client""#),
+                (None, Origin::Own) => line.put(r#","consentBy":"operator""#),
+            }
         }
     }
 }
@@ -292,7 +298,10 @@ impl Follow for Call {
             }
             Happened::Passed(passed) => self.decided.clone_from(&passed.decided),
             Happened::Left { server, .. } => self.is_at(server),
-            Happened::Answered(verdict) => self.answered = Some(*verdict),
+            Happened::Answered { verdict, by } => {
+                self.answered = Some(*verdict);
+                self.answerer = by.map(|by| kept(by.to_owned()));
+            }
             Happened::Edited(edited) => self.was_edited(*edited),
             Happened::Held
             | Happened::Notice(_)

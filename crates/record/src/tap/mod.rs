@@ -213,13 +213,15 @@ impl Tap {
         self.list.repeats(number, other);
     }
 
-    /// How many calls of each principal have not ended yet.
-    pub fn running(&self) -> HashMap<Arc<str>, usize> {
-        let mut running = HashMap::new();
-        for entry in self.list.all().filter(list::Entry::is_running) {
-            *running.entry(entry.principal).or_default() += 1;
+    /// What each principal does, as far as its calls are known.
+    pub fn uses(&self) -> HashMap<Arc<str>, Use> {
+        let mut uses: HashMap<Arc<str>, Use> = HashMap::new();
+        for entry in self.list.all() {
+            let used = uses.entry(entry.principal.clone()).or_default();
+            used.running += usize::from(entry.is_running());
+            used.last = used.last.max(millis(entry.at));
         }
-        running
+        uses
     }
 
     /// How many calls had to give way to newer ones.
@@ -345,6 +347,15 @@ impl Observer for Tap {
             unkept.push_back(call);
         }
     }
+}
+
+/// What a principal does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Use {
+    /// Calls that have not ended yet.
+    pub running: usize,
+    /// When its newest call began, in milliseconds since 1970.
+    pub last: u64,
 }
 
 impl fmt::Debug for Tap {

@@ -273,7 +273,7 @@ impl Follow for Call {
             | Happened::Edited(_)
             | Happened::Notice(_)
             | Happened::Asked(_)
-            | Happened::Answered(_) => {}
+            | Happened::Answered { .. } => {}
         }
     }
 

@@ -202,7 +202,7 @@ fn sees(who: &Who) -> Sees {
 /// `GET calls/{id}`.
 async fn detail(api: &Api, tapping: &Tapping, ask: &Ask, secrets: Secrets) -> Answer {
     let call = visible(tapping, ask)?;
-    let repeatable = Repeatable::known(api);
+    let repeatable = Repeatable::of_server(api, call.server.as_deref()).await;
     let address = api.address.get().copied();
     let (tap, sees) = (tapping.tap.clone(), sees(&ask.who));
     let read = move || {
@@ -264,6 +264,21 @@ impl Repeatable {
     /// Of lists that are known already.
     fn known(api: &Api) -> Self {
         let client = make::client(make::CONSOLE, None);
+        Self::of(&api.host.known(&client, List::Tools))
+    }
+
+    /// Of lists that are known, and of this server's, which says what it has if it can be
+    /// asked: whether a call may be made again is shown beside it.
+    async fn of_server(api: &Api, server: Option<&str>) -> Self {
+        let client = Arc::new(make::client(make::CONSOLE, None));
+        let server = server.and_then(|name| api.host.server(name));
+        let connected = server.filter(|server| server.current(&client).is_some());
+        if let Some(server) = connected {
+            let lists = &[List::Tools];
+            api.host
+                .refresh_some(&[server], &client, lists, false)
+                .await;
+        }
         Self::of(&api.host.known(&client, List::Tools))
     }
 

@@ -42,18 +42,19 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     }
     let found = tokens::list(&dirs).map_err(|fault| refused(&fault))?;
     let visitors = api.visitors.now();
-    let running = api.watching.tap().map(|tapping| tapping.tap.running());
-    let running = running.unwrap_or_default();
+    let uses = api.watching.tap().map(|tapping| tapping.tap.uses());
+    let uses = uses.unwrap_or_default();
     let token = |(name, made): (String, Option<SystemTime>)| {
         let own = visitors.iter().filter(|visitor| visitor.principal == name);
         Token {
             made: made.and_then(millis),
-            sessions: own.clone().count(),
-            used: own
-                .filter_map(|visitor| visitor.seen)
-                .max()
-                .map(|seen| seen * 1000),
-            in_flight: running.get(name.as_str()).copied().unwrap_or_default(),
+            sessions: own.count(),
+            used: api
+                .visitors
+                .last(&name)
+                .map(|seen| seen * 1000)
+                .max(uses.get(name.as_str()).map(|used| used.last)),
+            in_flight: uses.get(name.as_str()).map_or(0, |used| used.running),
             name,
         }
     };

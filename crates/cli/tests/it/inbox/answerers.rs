@@ -92,13 +92,16 @@ async fn who_answered_is_recorded() {
     stage.answer(&question, &json!({"action": "allow"})).await;
     called.await.unwrap();
     let ran = stage.world.run(&["audit", "--json"]).await.ok();
-    let records = ran
+    let records: Vec<Value> = ran
         .out
         .lines()
-        .map(|line| serde_json::from_str(line).unwrap());
-    let answers: Vec<Value> = records
-        .filter(|record: &Value| record["event"] == "answer")
+        .map(|line| serde_json::from_str(line).unwrap())
         .collect();
+    let of = |event: &str| -> Vec<&Value> {
+        let all = records.iter();
+        all.filter(|record| record["event"] == event).collect()
+    };
+    let answers = of("answer");
     let [answer] = answers.as_slice() else {
         panic!("{answers:?}");
     };
@@ -106,6 +109,15 @@ async fn who_answered_is_recorded() {
     assert_eq!(answer["answer"], "allow");
     assert_eq!(answer["principal"], "default");
     assert_eq!(answer["server"], "e");
+    // The client that called was not asked: its call says who was.
+    let calls = of("call");
+    let [call] = calls.as_slice() else {
+        panic!("{calls:?}");
+    };
+    assert_eq!(
+        (&call["consent"], &call["consentBy"]),
+        (&json!("yes, this time"), &json!("control"))
+    );
 }
 
 /// A yes from now on holds for the next call as well; nobody is asked again.
