@@ -59,6 +59,8 @@ struct Inner {
     /// Whether we have looked for a sign-in and found none, so that the server
     /// itself is asked. A refusal makes us look again.
     asked_before: AtomicBool,
+    /// Whether we have noted for the next start that the server wants a sign-in.
+    has_noted: AtomicBool,
     turn: tokio::sync::Mutex<()>,
     /// When scopes were added lately; at most three times an hour.
     steps: Mutex<VecDeque<std::time::Instant>>,
@@ -131,6 +133,7 @@ impl AuthorityBuilder {
                 visit: self.visit,
                 current: Mutex::new(None),
                 asked_before: AtomicBool::new(false),
+                has_noted: AtomicBool::new(false),
                 turn: tokio::sync::Mutex::new(()),
                 steps: Mutex::default(),
                 asked: Mutex::new(None),
@@ -464,12 +467,23 @@ impl Inner {
         }
     }
 
+    /// The server has let us in after it had refused something: the next start need not
+    /// wait for a sign-in.
+    fn let_in(&self) {
+        if self.has_noted.swap(false, Ordering::Relaxed)
+            && let Some(cache) = &self.needs_auth
+        {
+            cache.clear(&self.server.name);
+        }
+    }
+
     fn sign_in_needed(&self, challenge: Option<&Challenge>) {
         if let Some(challenge) = challenge {
             *self.asked.lock() = Some(challenge.clone());
         }
         if let Some(cache) = &self.needs_auth {
             cache.note(&self.server.name, &self.server.config_hash);
+            self.has_noted.store(true, Ordering::Relaxed);
             // That is for the next start. Whoever comes new here is asked for: what
             // one connection was refused says nothing about another.
             self.asked_before.store(true, Ordering::Relaxed);

@@ -26,6 +26,9 @@ impl Authorize for Authority {
         request: &'a Asking<'a>,
     ) -> BoxFuture<'a, Result<HeaderMap, Withheld>> {
         Box::pin(async move {
+            if request.let_in {
+                self.inner.let_in();
+            }
             let usable = self.inner.usable().await;
             match usable.map_err(|fault| fault.to_string())? {
                 Some(current) => Ok(current.headers(request)?),

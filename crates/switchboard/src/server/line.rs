@@ -211,7 +211,7 @@ fn call(
         match done {
             Some(Ok(answer)) => {
                 let result = answer.to_json().to_string();
-                line.send(Message::response(&id, &result).payload());
+                line.send_answer(Message::response(&id, &result).payload(), &id);
             }
             Some(Err(_)) => {
                 let error = ErrorObject::new(code::INTERNAL, panicked(&tool.name));
@@ -232,6 +232,15 @@ impl Line {
         let too_large = self.sender.send(payload);
         if let Err(fault) = too_large {
             tracing::warn!(%fault, "an answer of a server in this program cannot be handed over");
+        }
+    }
+
+    /// Sends an answer; whoever waits for one that is too large is told so.
+    fn send_answer(&self, answer: Payload, id: &Id) {
+        if let Err(fault) = self.sender.send(answer) {
+            tracing::warn!(%fault, "an answer of a server in this program cannot be handed over");
+            let text = format!("the answer cannot be sent: {fault}");
+            self.send(ErrorObject::new(code::INTERNAL, text).response(Some(id)));
         }
     }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{Agent, host::permission::Mode};
 use serde::Deserialize;
+use switchboard_wire::limits::MESSAGE_BYTES;
 
 #[derive(Deserialize, JsonSchema)]
 struct Sum {
@@ -28,6 +29,22 @@ async fn an_agent_has_it_as_any_other() {
     let call = json!({"type": "tool_use", "id": "1", "name": "mcp__adder__add", "input": input});
     let result = agent.call(&call).await;
     assert!(result.to_string().contains("42"), "{result}");
+    agent.close().await;
+}
+
+/// Whoever calls hears of an answer that no message has room for, and does not wait for it.
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_told() {
+    let all = async |_: Value, _: Call| "x".repeat(MESSAGE_BYTES);
+    let server = Server::new("s", "1").tool("all", "Says all.", json!({"type": "object"}), all);
+    let agent = Agent::builder()
+        .server(server.spec().unwrap())
+        .mode(Mode::Bypass)
+        .build()
+        .unwrap();
+    let call = json!({"type": "tool_use", "id": "1", "name": "mcp__s__all", "input": {}});
+    let result = agent.call(&call).await;
+    assert!(result.to_string().contains("cannot be sent"), "{result}");
     agent.close().await;
 }
 

@@ -3,8 +3,8 @@
 use crate::support::evil::{Evil, assert_blames};
 use serde_json::json;
 use std::time::Duration;
-use switchboard_testkit::world::{self, Client, Gateway, servers};
-use switchboard_testkit::{DEADLINE, LATE, Program, bin, record, text_of};
+use switchboard_testkit::world::{self, Client, Gateway, World, servers};
+use switchboard_testkit::{DEADLINE, LATE, LEGACY, Program, bin, record, text_of};
 
 const BOTH: [bool; 2] = [false, true];
 
@@ -68,6 +68,34 @@ async fn row_25_a_session_that_is_forgotten() {
         12 + hellos - 1,
         "each is sent again once, and no more"
     );
+}
+
+/// A refusal that a server has thought better of does not outlive the gateway: its next
+/// start uses the server as before.
+#[tokio::test]
+async fn a_refusal_that_is_over_is_forgotten() {
+    let evil = Program::new(bin("evil-http"))
+        .args(["--http", "0", "--mode", "status-401", "--times", "1"])
+        .spawn();
+    let world = World::with(&servers([("evil", world::address(&evil).await)]));
+    for (life, tools) in [["ok", "strike", "ok", "ok"].as_slice(), &["ok"]]
+        .into_iter()
+        .enumerate()
+    {
+        let mut client = world.client(&["--only", "evil"]);
+        client.initialize(LEGACY).await;
+        for tool in tools {
+            let answer = client.call(tool, json!({})).await;
+            let is_let_in = answer["result"].get("content").is_some();
+            assert!(
+                is_let_in || *tool == "strike",
+                "life {life}, {tool}: {answer}"
+            );
+        }
+        // It ends with its input, and has written by then what the next one reads.
+        client.close();
+        client.program.wait(DEADLINE).await;
+    }
 }
 
 /// Fault 26: the server has shown a few times that it is there, and then nothing

@@ -125,10 +125,20 @@ impl Played {
                     Answer::Error(raw) => ("error", raw),
                 };
                 let text = String::from_utf8_lossy(&raw);
-                played.send(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{key}\":{text}}}").into());
+                let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{key}\":{text}}}");
+                played.send_answer(answer.into(), &of);
             }
         });
         running.insert(id, task.abort_handle());
+    }
+
+    /// Sends an answer; whoever waits for one that is too large is told so.
+    fn send_answer(&self, answer: switchboard_wire::Payload, id: &Id) {
+        if let Err(fault) = self.sender.send(answer) {
+            let text = format!("what was recorded cannot be sent: {fault}");
+            tracing::warn!(%fault, "what was recorded cannot be sent");
+            self.send(ErrorObject::new(code::INTERNAL, text).response(Some(id)));
+        }
     }
 
     fn send(&self, payload: switchboard_wire::Payload) {
