@@ -17,6 +17,18 @@ use tokio::net::TcpStream;
 /// How long is between two looks at a page.
 const LOOK: Duration = Duration::from_millis(40);
 
+/// How often a driver is started that has lost its port.
+const STARTS: usize = 8;
+
+/// What is wrong with an element for a moment only: it comes, is drawn anew, or something
+/// covers it.
+const PASSES: [&str; 4] = [
+    "no such element",
+    "not interactable",
+    "stale element",
+    "click intercepted",
+];
+
 /// The key of an element in WebDriver's answers.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -65,9 +77,7 @@ impl Browser {
     /// Where there is none, or it does not start.
     pub async fn start(width: u32, height: u32) -> Self {
         let chromium = installed("chromium", "chromium");
-        let driver = installed("chromedriver", "chromium-driver");
-        let mut driver = Program::new(driver).arg("--port=0").spawn();
-        let authority = listening(&mut driver).await;
+        let (driver, authority) = driver().await;
         let profile = driver.home().join("profile");
         let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
         flags.push(format!("--user-data-dir={}", profile.display()));
@@ -75,6 +85,8 @@ impl Browser {
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"binary": chromium, "args": flags},
             "goog:loggingPrefs": {"browser": "ALL"},
+            // Half a minute otherwise: the machine may have other things to do.
+            "timeouts": {"script": DEADLINE.as_millis() as u64},
         }}});
         let made = ask(&authority, Method::POST, "/session", Some(&wanted)).await;
         let process = made["capabilities"]["goog:processID"].as_i64();
@@ -140,12 +152,38 @@ impl Browser {
     }
 
     /// Waits for an element.
-    pub async fn wait(&self, css: &str) -> Value {
+    pub async fn wait(&self, css: &str) {
         let script = format!("return !!document.querySelector({css:?})");
         self.until(&script).await;
+    }
+
+    /// The driver's name for an element, or why it has none: it may be gone again.
+    async fn found(&self, css: &str) -> Result<Value, String> {
+        self.wait(css).await;
         let body = json!({"using": "css selector", "value": css});
-        let found = self.ask(Method::POST, "element", Some(&body)).await;
-        found[ELEMENT].clone()
+        let path = format!("/session/{}/element", self.session);
+        let found = tried(&self.authority, Method::POST, &path, Some(&body)).await?;
+        Ok(found[ELEMENT].clone())
+    }
+
+    /// Does something to an element, once it is there and that can be done: one that is
+    /// drawn anew, or that something covers for a moment, is tried a moment later, as by a
+    /// person.
+    async fn element(&self, css: &str, verb: &str, body: &Value) {
+        let begun = Instant::now();
+        loop {
+            let done = async {
+                let element = self.found(css).await?;
+                let element = element.as_str().expect("an element");
+                let path = format!("/session/{}/element/{element}/{verb}", self.session);
+                tried(&self.authority, Method::POST, &path, Some(body)).await
+            };
+            let Err(why) = done.await else { return };
+            let passes = PASSES.iter().any(|word| why.contains(word));
+            let late = begun.elapsed() > DEADLINE;
+            assert!(passes && !late, "{css}, {verb}: {why}");
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Waits until an element's text has these words.
@@ -172,33 +210,14 @@ impl Browser {
         self.run(&script).await.as_u64().unwrap_or_default()
     }
 
-    /// Clicks an element, once it is there and can be clicked: one that is drawn anew, or
-    /// that something covers for a moment, is clicked a moment later, as by a person.
-    ///
-    /// # Panics
-    /// At the deadline, with why it could not be clicked.
+    /// Clicks an element, once it is there and can be clicked.
     pub async fn click(&self, css: &str) {
-        let begun = Instant::now();
-        loop {
-            let element = self.wait(css).await;
-            let element = element.as_str().expect("an element");
-            let path = format!("/session/{}/element/{element}/click", self.session);
-            let clicked = tried(&self.authority, Method::POST, &path, Some(&json!({}))).await;
-            let Err(why) = clicked else { return };
-            let passes = ["not interactable", "stale element", "click intercepted"];
-            let passes = passes.iter().any(|word| why.contains(word));
-            let late = begun.elapsed() > DEADLINE;
-            assert!(passes && !late, "{css} cannot be clicked: {why}");
-            tokio::time::sleep(LOOK).await;
-        }
+        self.element(css, "click", &json!({})).await;
     }
 
-    /// Types into an element, once it is there.
+    /// Types into an element, once it is there and takes keys.
     pub async fn type_into(&self, css: &str, text: &str) {
-        let element = self.wait(css).await;
-        let path = format!("element/{}/value", element.as_str().expect("an element"));
-        let body = json!({ "text": text });
-        self.ask(Method::POST, &path, Some(&body)).await;
+        self.element(css, "value", &json!({ "text": text })).await;
     }
 
     /// Takes away what is in a field, as a person does it, then types into it.
@@ -293,23 +312,38 @@ fn installed(name: &str, package: &str) -> PathBuf {
         })
 }
 
-/// Where the driver listens, which it says on stdout.
-async fn listening(driver: &mut Program) -> String {
+/// A driver, and where it listens. It takes a port that is free on the one address of this
+/// machine and ends when somebody has it on the other one: then there is another port.
+async fn driver() -> (Program, String) {
+    let path = installed("chromedriver", "chromium-driver");
+    let mut said = String::new();
+    for _ in 0..STARTS {
+        let mut driver = Program::new(&path).arg("--port=0").spawn();
+        match listening(&mut driver).await {
+            Some(authority) => return (driver, authority),
+            None => said = driver.stderr(),
+        }
+    }
+    panic!("chromedriver ended {STARTS} times:\n{said}");
+}
+
+/// Where the driver listens, which it says on stdout, unless it ends.
+async fn listening(driver: &mut Program) -> Option<String> {
     let stdout = driver.stdout.take().expect("stdout was piped");
     let mut lines = BufReader::new(stdout).lines();
     let looking = async {
         while let Ok(Some(line)) = lines.next_line().await {
             if let Some((_, port)) = line.split_once("successfully on port ") {
-                return port.trim_end_matches('.').trim().to_owned();
+                return Some(port.trim_end_matches('.').trim().to_owned());
             }
         }
-        panic!("chromedriver ended:\n{}", driver.stderr());
+        None
     };
     let port = tokio::time::timeout(DEADLINE, looking).await;
-    let port = port.expect("chromedriver says where it listens");
+    let port = port.expect("chromedriver says where it listens")?;
     // Whatever else it says must not fill the pipe.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-    format!("127.0.0.1:{port}")
+    Some(format!("127.0.0.1:{port}"))
 }
 
 /// One request, and the value of its answer.

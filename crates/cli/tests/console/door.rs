@@ -174,7 +174,7 @@ async fn somebody_signs_in_at_the_provider_and_is_what_the_claim_says() {
         match role {
             Role::Own => page.says("main", "oidc:ada, without a role").await,
             // They are where they wanted to go.
-            _ => drop(page.wait("[data-testid=server-page]").await),
+            _ => page.wait("[data-testid=server-page]").await,
         }
         let who = page.run(WHO).await;
         assert_eq!(who["principal"], "oidc:ada", "{who}");
