@@ -286,9 +286,10 @@ async fn slow_servers_are_met_side_by_side() {
     eprintln!(
         "ten servers of 2 s: {three:?} run_with the default pool, {ten:?} run_with a pool of ten"
     );
-    // 10 s and 2.5 s on a machine that does nothing else.
-    assert!(three < std::time::Duration::from_secs(14), "{three:?}");
-    assert!(ten < std::time::Duration::from_millis(6500), "{ten:?}");
+    // 10 s and 2.5 s on a machine that does nothing else. One after the other they would
+    // take 20 s at least, and three at once 8 s, however fast it is.
+    assert!(three < std::time::Duration::from_secs(20), "{three:?}");
+    assert!(ten < std::time::Duration::from_secs(8), "{ten:?}");
 }
 
 /// An entry that waits and could not work anyway says both.
