@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 use switchboard_testkit::world::{
-    Gateway, alive, children, guard_of, numbers, servers, stdio, until, worker_of,
+    Gateway, alive, children, guard_of, numbers, servers, stdio, tries, until, worker_of,
 };
 use switchboard_testkit::{
     DEADLINE, HttpClient, LEGACY, StdioClient, bin, initialize_params, text_of,
@@ -137,7 +137,7 @@ fn report(what: &str, mut times: Vec<Duration>) {
     assert!(middle < USUAL, "half of them took longer than {middle:?}");
 }
 
-/// The variants in turn.
+/// The variants in turn, each three times at least; `cargo xtask soak full` has more.
 const OPTIONS: [&str; 4] = [
     "--setsid",
     "--no-pipe",
@@ -148,7 +148,7 @@ const OPTIONS: [&str; 4] = [
 #[tokio::test]
 async fn orphans_of_the_process_that_the_user_sees() {
     let mut times = Vec::new();
-    for round in 0..34 {
+    for round in 0..tries(12, 34) {
         let run = Run::start(OPTIONS[round % 4]).await;
         kill(run.client.program.pid());
         times.push(run.gone().await);
@@ -159,7 +159,7 @@ async fn orphans_of_the_process_that_the_user_sees() {
 #[tokio::test]
 async fn orphans_of_the_working_process() {
     let mut times = Vec::new();
-    for round in 0..33 {
+    for round in 0..tries(12, 33) {
         let mut run = Run::start(OPTIONS[round % 4]).await;
         kill(run.worker);
         times.push(run.gone().await);
@@ -172,7 +172,7 @@ async fn orphans_of_the_working_process() {
 #[tokio::test]
 async fn orphans_of_one_and_then_of_the_other() {
     let mut times = Vec::new();
-    for round in 0..33 {
+    for round in 0..tries(12, 33) {
         let run = Run::start(OPTIONS[round / 2 % 4]).await;
         let (keeper, worker) = (run.client.program.pid(), run.worker);
         let (first, second) = if round % 2 == 0 {
