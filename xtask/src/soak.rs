@@ -276,6 +276,7 @@ fn full(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
     // Whoever asks `world::tries` how often.
     let only = "test(=gateway::no_crossing::nothing_crosses_between_200_clients_with_equal_ids) \
         + test(=builtin::faces::a_link_that_is_swapped_leads_nowhere) \
+        + test(/^faults::queues::small_notices_that_(modern|legacy)_/) \
         + binary(=orphans) & test(/^orphans_of_(the_|one_and_then)/)";
     let mut command = whole(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
     command

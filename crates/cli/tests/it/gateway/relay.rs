@@ -184,7 +184,8 @@ async fn logs(client: &mut Client) {
     }
 }
 
-/// The next notification, or none soon.
+/// The next notification, or none soon. What has to come is waited for with
+/// `EventStream::message`, however long it takes.
 async fn news(stream: &mut EventStream) -> Option<Value> {
     let search = async {
         loop {
@@ -205,7 +206,7 @@ async fn changes_legacy_http() {
         let (mut of_one, mut of_two) = (one.http.listen().await, two.http.listen().await);
         one.call("change_list", json!({})).await;
         for stream in [&mut of_one, &mut of_two] {
-            let message = news(stream).await.expect("a notification");
+            let message = stream.message().await.expect("a notification");
             assert_eq!(message["method"], "notifications/tools/list_changed");
         }
         assert_eq!(one.call("added_1", json!({})).await, "added_1");
@@ -215,7 +216,7 @@ async fn changes_legacy_http() {
         two.result("resources/subscribe", json!({"uri": "echo://2"}))
             .await;
         two.call("touch", json!({"uri": "echo://1"})).await;
-        let message = news(&mut of_one).await.expect("an update");
+        let message = of_one.message().await.expect("an update");
         assert_eq!(message["method"], "notifications/resources/updated");
         assert_eq!(message["params"]["uri"], "echo://1");
         assert_eq!(
@@ -231,7 +232,7 @@ async fn changes_legacy_http() {
             .await;
         one.call("touch", json!({"uri": "echo://1"})).await;
         assert_eq!(news(&mut of_one).await, None, "it had unsubscribed");
-        let message = news(&mut of_two).await.expect("an update");
+        let message = of_two.message().await.expect("an update");
         assert_eq!(message["params"]["uri"], "echo://1");
     }
 }
@@ -244,7 +245,7 @@ async fn changes_modern_http() {
         for uri in ["echo://1", "echo://2"] {
             let filter = json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": [uri]}});
             let mut stream = client.stream("subscriptions/listen", filter).await;
-            let first = news(&mut stream).await.expect("an acknowledgement");
+            let first = stream.message().await.expect("an acknowledgement");
             assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
             assert_eq!(
                 first["params"]["notifications"]["resourceSubscriptions"],
@@ -255,26 +256,24 @@ async fn changes_modern_http() {
         assert_ne!(streams[0].1, streams[1].1, "each stream has its own id");
         client.call("change_list", json!({})).await;
         for (stream, id) in &mut streams {
-            let message = news(stream).await.expect("a change");
+            let message = stream.message().await.expect("a change");
             assert_eq!(message["method"], "notifications/tools/list_changed");
             assert_eq!(subscription(&message), *id);
         }
         client.call("touch", json!({"uri": "echo://2"})).await;
-        let message = update(&mut streams[1].0).await.expect("an update");
+        // While a stream to the server is being replaced, other changes may be told twice
+        // rather than not at all.
+        let is_update = |message: &Value| message["method"] == "notifications/resources/updated";
+        let message = loop {
+            let message = streams[1].0.message().await.expect("an update");
+            if is_update(&message) {
+                break message;
+            }
+        };
         assert_eq!(message["params"]["uri"], "echo://2");
         assert_eq!(subscription(&message), streams[1].1);
-        let message = update(&mut streams[0].0).await;
-        assert_eq!(message, None, "it did not ask for that one");
-    }
-}
-
-/// The next update of a resource. While a stream to the server is being
-/// replaced, other changes may be told twice rather than not at all.
-async fn update(stream: &mut EventStream) -> Option<Value> {
-    loop {
-        let message = news(stream).await?;
-        if message["method"] == "notifications/resources/updated" {
-            return Some(message);
+        while let Some(message) = news(&mut streams[0].0).await {
+            assert!(!is_update(&message), "it did not ask for that one");
         }
     }
 }
