@@ -2,6 +2,7 @@
 //! `POST calls`, `POST calls/{id}/replay`, `POST calls/{id}/reveal` (shows what is cut as a
 //! secret, and is put on record), `POST calls/export`, `DELETE calls/{id}` (cancels one of one's own).
 
+use crate::questions::{Answered, Kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -98,10 +99,47 @@ pub struct Detail {
     pub decision: Option<String>,
     /// The rule.
     pub rule: Option<String>,
+    /// What people were asked about it, and where it was held, as far as that is still known.
+    pub waited: Vec<Waited>,
     /// Messages of it that are not kept any more, or never were.
     pub missing: u32,
     /// The same call on a command line, for curl, and as a line of JSON-RPC.
     pub copies: Copies,
+}
+
+/// A person that a call has waited for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "CallWaited")]
+pub struct Waited {
+    /// The kind of question.
+    pub kind: Kind,
+    /// What was held at a breakpoint: `call`, `result`, `error`.
+    pub point: Option<String>,
+    /// `open`, `answered`, `timed-out`, `withdrawn`.
+    pub status: String,
+    /// What was answered, and by whom.
+    pub answered: Option<Answered>,
+}
+
+impl Waited {
+    /// In words.
+    pub fn words(&self) -> String {
+        let what = match (self.kind, self.point.as_deref()) {
+            (Kind::Held, Some("call")) => "held before it was called",
+            (Kind::Held, _) => "its answer was held",
+            (Kind::Form, _) => "asked to fill in a form",
+            (Kind::Page, _) => "asked to visit a page",
+            (Kind::Sampling, _) => "asked for a model's answer",
+            _ => "asked whether it may be made",
+        };
+        match (&self.answered, self.status.as_str()) {
+            (Some(answered), _) => format!("{what}: {} by {}", answered.action, answered.by),
+            (None, "open") => format!("{what}: waits"),
+            (None, "timed-out") => format!("{what}: nobody answered in time"),
+            (None, _) => format!("{what}: nobody waits for the answer any more"),
+        }
+    }
 }
 
 /// The same call elsewhere. None holds a secret.
@@ -233,6 +271,18 @@ pub struct Replayed {
     pub differences: Vec<Difference>,
     /// Whether the results are the same bytes.
     pub same: bool,
+}
+
+impl Replayed {
+    /// How the last result compares with the first call's, in words.
+    pub fn words(&self) -> String {
+        match (self.same, self.differences.len()) {
+            (true, _) => "the result is the same, byte for byte".to_owned(),
+            (false, 0) => "there is nothing to compare the result with".to_owned(),
+            (false, 1) => "1 difference".to_owned(),
+            (false, count) => format!("{count} differences"),
+        }
+    }
 }
 
 /// Where two values differ.

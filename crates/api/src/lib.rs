@@ -51,7 +51,7 @@ pub struct Refused {
     /// What is wrong, for a person.
     pub error: String,
     /// A word for it that programs go by: `not-found`, `not-allowed`, `invalid`,
-    /// `conflict`, `confirm`, `too-large`, `too-many`, `gone`, `unavailable`.
+    /// `conflict`, `confirm`, `too-large`, `too-many`, `gone`, `unavailable`, `broken`.
     pub code: String,
     /// What to do about it.
     pub hint: Option<String>,

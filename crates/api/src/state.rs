@@ -135,6 +135,6 @@ pub struct Client {
     pub era: String,
     /// Since when it is known, in milliseconds since 1970.
     pub since: u64,
-    /// When it last asked for something.
+    /// When it last asked for something; nothing of one that is connected now.
     pub seen: Option<u64>,
 }

@@ -161,4 +161,7 @@ pub struct Validate {
 pub struct Validated {
     /// None where it is valid.
     pub faults: Vec<Fault>,
+    /// Patterns of the schema, the first few, that were not looked at: they need an engine
+    /// that may take for ever. The server judges those.
+    pub unchecked: Vec<String>,
 }

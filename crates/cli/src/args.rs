@@ -34,7 +34,8 @@ const NO_COMMAND: [ErrorKind; 2] = [
 
 const AFTER: &str = "To begin: switchboard alone, on a terminal, opens the screen; switchboard up starts a gateway and shows how clients connect to it.\n\nExit codes: 0 done, 1 the tool or server answered with an error, 2 usage, \
                           3 configuration, 4 server not reachable, 5 not permitted, 6 sign-in needed, 7 timed out, \
-                          130 interrupted.";
+                          130 interrupted \
+                          (143 by SIGTERM, 129 by SIGHUP).";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

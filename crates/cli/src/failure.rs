@@ -24,7 +24,7 @@ pub enum Code {
     NeedsAuth = 6,
     /// It took too long.
     TimedOut = 7,
-    /// The user gave up.
+    /// The user gave up; 143 where SIGTERM ended it, 129 where SIGHUP did.
     Interrupted = 130,
 }
 

@@ -9,7 +9,7 @@ use std::{
     process::exit,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicI32, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -63,8 +63,14 @@ pub fn end(code: Code) -> ! {
     if let Some(kept) = KEPT.get() {
         kept.kill_all();
     }
+    // As a shell has it of a program that a signal ended: who sent SIGTERM did not press
+    // Ctrl-C.
+    let code = match (code, ENDED_BY.load(Ordering::SeqCst)) {
+        (Code::Interrupted, signal) if signal != 0 => 128 + signal,
+        _ => code as i32,
+    };
     #[expect(clippy::exit, reason = "everything that was started has ended")]
-    exit(code as i32)
+    exit(code)
 }
 
 /// Runs a short command on one thread. The token is cancelled by a signal; a
@@ -92,6 +98,9 @@ const ALL: [fn() -> SignalKind; 3] = [
     SignalKind::terminate,
     SignalKind::hangup,
 ];
+
+/// The first signal that was to end the program; 0 where none was.
+static ENDED_BY: AtomicI32 = AtomicI32::new(0);
 
 /// Whether a terminal shows Ctrl-C where the cursor is, so that what comes then, if only a
 /// shell's prompt, needs a line of its own.
@@ -168,6 +177,9 @@ fn watch_signals(kinds: &[fn() -> SignalKind], stop: CancellationToken) -> std::
                     continue;
                 }
                 let is_first = first.get().is_none();
+                if is_first {
+                    ENDED_BY.store(kind.as_raw_value(), Ordering::SeqCst);
+                }
                 if kind == SignalKind::interrupt() && is_first && ECHOES.load(Ordering::SeqCst) {
                     term::end_line();
                 }

@@ -23,6 +23,8 @@ pub const LOG_LINE: usize = 64 * 1024;
 pub const RECONNECT: Duration = Duration::from_secs(120);
 /// News that have not been shown yet.
 pub const NEWS: usize = 64;
+/// Changes of what may be seen and called this close together are looked at once.
+pub const RULES_PAUSE: Duration = Duration::from_millis(50);
 /// How often `up` looks what servers use.
 pub const USED_LOOK: Duration = Duration::from_secs(2);
 /// How long `list`, which has shown all else by then, waits for a list that was

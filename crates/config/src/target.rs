@@ -27,9 +27,12 @@ impl Entry {
     }
 
     fn command_line(&self) -> String {
-        // The program goes first: what it is called says nothing about what follows.
+        // The program goes first: some take a password in a way of their own.
         let program = self.command.as_deref().map(secret::command_text);
-        let arguments = secret::arguments(self.args.iter().map(String::as_str));
+        let arguments = secret::command_line(
+            self.command.as_deref(),
+            self.args.iter().map(String::as_str),
+        );
         let words = program.into_iter().chain(arguments);
         words
             .map(|word| quoted(&word))
@@ -53,9 +56,18 @@ pub fn redacted(written: &Value) -> Value {
                 }
             }
             Value::Object(fields) => {
-                parts.extend(fields.iter_mut().map(|(name, value)| (name.clone(), value)));
+                let program = fields.get("command").and_then(Value::as_str);
+                let program = program.map(str::to_owned);
+                for (name, value) in fields.iter_mut() {
+                    match value {
+                        Value::Array(items) if name == "args" => {
+                            hide_in_arguments(program.as_deref(), items);
+                        }
+                        value => parts.push((name.clone(), value)),
+                    }
+                }
             }
-            Value::Array(items) if name == "args" => hide_in_arguments(items),
+            Value::Array(items) if name == "args" => hide_in_arguments(None, items),
             Value::Array(items) => {
                 parts.extend(items.iter_mut().map(|item| (name.clone(), item)));
             }
@@ -79,12 +91,12 @@ fn field(name: &str, text: &str) -> String {
     .into_owned()
 }
 
-fn hide_in_arguments(items: &mut [Value]) {
+fn hide_in_arguments(program: Option<&str>, items: &mut [Value]) {
     let texts: Vec<String> = items
         .iter()
         .map(|item| item.as_str().unwrap_or_default().to_owned())
         .collect();
-    let shown = secret::arguments(texts.iter().map(String::as_str));
+    let shown = secret::command_line(program, texts.iter().map(String::as_str));
     for (item, shown) in items.iter_mut().zip(shown) {
         if item.is_string() {
             *item = Value::String(shown.into_owned());

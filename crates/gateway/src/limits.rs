@@ -35,6 +35,8 @@ pub const FIRST_MESSAGE: Duration = Duration::from_secs(30);
 pub const BODY_IDLE: Duration = Duration::from_secs(30);
 /// How much of a body that is too large is read and thrown away; beyond this the connection is closed.
 pub const DISCARDED: usize = 64 * 1024 * 1024;
+/// Bytes of a path and a query under `/api/v1/`.
+pub const API_TARGET: usize = 16 * 1024;
 /// Bytes of a body under `/api/v1/`.
 pub const API_BODY: usize = 1024 * 1024;
 /// The same of somebody who shows nothing, and can only bring a code.

@@ -7,6 +7,7 @@
 //! | [`random`] | random bytes and ids |
 //! | [`hex`](hex()), [`spoken`](spoken()) | bytes and durations as text |
 //! | [`wildcard`] | patterns with `*` |
+//! | [`percent`] | text as it stands in an address |
 //! | [`shell`] | words as they are typed into a shell |
 //! | [`visible`] | text from elsewhere, so that it can be shown; the one table of hostile characters |
 //! | [`secret`] | what looks like a secret, and texts without it |
@@ -19,6 +20,7 @@
 pub mod diff;
 mod hex;
 pub mod limits;
+pub mod percent;
 pub mod private;
 pub mod random;
 pub mod secret;

@@ -2,7 +2,7 @@
 //! terminal are drawn by. What cannot be drawn is a field of the kind `json`, which is
 //! filled in as text; nothing is lost by that.
 
-use crate::limits;
+use crate::{limits, tool::acceptable::percent_decoded};
 use serde_json::{Map, Value, json};
 use switchboard_api::tools::Field;
 
@@ -215,7 +215,7 @@ impl Walk<'_> {
                 return merged(schema);
             };
             let at = to.strip_prefix('#')?;
-            let mut found = self.root.pointer(&percent_decoded(at))?.clone();
+            let mut found = self.root.pointer(&percent_decoded(at)?)?.clone();
             // What stands beside it says more.
             if let (Some(found), Some(beside)) = (found.as_object_mut(), schema.as_object()) {
                 for (key, value) in beside.iter().filter(|(key, _)| *key != "$ref") {
@@ -324,14 +324,6 @@ fn as_json(mut field: Field, schema: &Value) -> Field {
 
 fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
-}
-
-/// A reference is written as part of an address.
-fn percent_decoded(text: &str) -> String {
-    text.replace("%7B", "{")
-        .replace("%7D", "}")
-        .replace("%20", " ")
-        .replace("%25", "%")
 }
 
 #[cfg(test)]

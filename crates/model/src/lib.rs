@@ -13,6 +13,6 @@ mod tool;
 mod validate;
 
 pub use tool::{
-    Acceptable, LeftOut, ModelTool, Renames, acceptable_schema, estimate_tokens, model_tools,
+    Acceptable, LeftOut, ModelTool, Renames, acceptable_schema, cost, estimate_tokens, model_tools,
 };
 pub use validate::{Invalid, Issue, Validators, Verdict};

@@ -78,6 +78,8 @@ pub const SCHEMA_CHAIN: usize = 128;
 pub const CHECKED_BYTES: usize = 4 * 1024 * 1024;
 /// Compiled schemas that are kept.
 pub const SCHEMAS_KEPT: usize = 512;
+/// Characters of a pattern that are told.
+pub const PATTERN_TOLD: usize = 200;
 /// Faults of one value that are told.
 pub const ISSUES_TOLD: usize = 8;
 

@@ -7,6 +7,7 @@ use switchboard_api::{
     servers::Act,
     tools::Rule,
 };
+use switchboard_local::percent;
 
 /// Something that a gateway is asked.
 #[derive(Clone, Debug)]
@@ -193,16 +194,7 @@ fn post(path: &str, body: serde_json::Result<Value>) -> Request {
 
 /// One segment of a path, or one value of a query.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    percent::encoded(text, "")
 }
 
 #[cfg(test)]

@@ -18,6 +18,10 @@ pub const OUTPUT_LINE: usize = 4_096;
 pub const TEXT_LINES: usize = 20_000;
 /// Characters of one line of a tree.
 pub const TREE_LINE: usize = 2_000;
+/// Places in which a call that was made again differs, that are shown.
+pub const DIFFERENCES: usize = 50;
+/// Lines of each side of one of them.
+pub const DIFFERENCE_ROWS: usize = 6;
 /// Commands that are remembered.
 pub const HISTORY: usize = 200;
 /// Characters of one field or of the command line.

@@ -16,7 +16,7 @@ use switchboard_host::{
     catalog::{Item, List},
 };
 use switchboard_local::secret;
-use switchboard_model::ModelTool;
+use switchboard_model::cost as tool_cost;
 use switchboard_wire::{json, meta};
 use tokio::time::timeout;
 
@@ -149,10 +149,9 @@ pub fn several(copies: Option<usize>, is_process: bool) -> Option<String> {
 }
 
 fn cost(met: &Dialogue, tools: &[Item]) -> usize {
-    let read = tools
-        .iter()
-        .filter_map(|item| ModelTool::read(met.server().name(), &item.raw).ok());
-    read.map(|tool| tool.tokens).sum()
+    let server = met.server().name();
+    let costs = tools.iter().map(|item| tool_cost(server, &item.raw));
+    costs.sum()
 }
 
 /// What the server calls itself, as it wrote it. Modern servers say it in `_meta`.

@@ -155,7 +155,8 @@ fn confide(entry: &Entry) {
     for (name, value) in entry.env.iter().chain(&entry.headers) {
         secret::remember_value(name, value);
     }
-    secret::remember_arguments(entry.args.iter().map(String::as_str));
+    let arguments = entry.args.iter().map(String::as_str);
+    secret::remember_arguments(entry.command.as_deref(), arguments);
     if let Some(secret) = &entry.oauth.client_secret {
         secret::remember(secret);
     }

@@ -10,6 +10,7 @@ use std::{
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
+use switchboard_local::percent;
 
 /// Reads an argument: a path, or a `file://` address.
 pub(crate) fn parse(argument: &str) -> Result<PathBuf, Failure> {
@@ -48,39 +49,16 @@ fn from_address(rest: &str) -> Result<Vec<u8>, Failure> {
     if rest.contains(['?', '#']) {
         return Err(wrong("has a query or a fragment, which files have not"));
     }
-    decode(rest).ok_or_else(|| wrong("has a % that is followed by no two hexadecimal digits"))
-}
-
-fn decode(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (digits, after) = rest.split_at_checked(2)?;
-        let digit = |byte: u8| char::from(byte).to_digit(16);
-        let value = digit(digits[0])? * 16 + digit(digits[1])?;
-        bytes.push(u8::try_from(value).ok()?);
-        rest = after;
-    }
-    Some(bytes)
+    percent::decoded(rest)
+        .ok_or_else(|| wrong("has a % that is followed by no two hexadecimal digits"))
 }
 
 /// The address of an absolute path.
 pub(crate) fn address(path: &Path) -> String {
-    let mut out = String::from("file://");
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(char::from(*byte));
-            }
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    format!(
+        "file://{}",
+        percent::encoded(path.as_os_str().as_bytes(), "/")
+    )
 }
 
 /// An absolute path for an answer, which can be given back as an argument.

@@ -50,12 +50,48 @@ impl Membership {
 
 /// What is said where somebody asks for it all the same.
 pub fn lacking(words: &[OsString]) -> Option<Failure> {
-    let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
-    let asked =
-        words.find(|word| ["cluster", "worker"].contains(word) || word.starts_with("--cluster"))?;
+    let words = || words.iter().skip(1).filter_map(|word| word.to_str());
+    // The command is the first word that is no option: a server may have its name.
+    let command = words().find(|word| !word.starts_with('-'));
+    let command = command.filter(|word| ["cluster", "worker"].contains(word));
+    // What comes behind `--` is another program's.
+    let mut own = words().take_while(|word| *word != "--");
+    let asked = command.or_else(|| own.find(|word| word.starts_with("--cluster")))?;
     let text = format!("{asked}: this program was built without what makes several gateways one");
     Some(
         Failure::usage(text)
             .hint("build it whole: cargo install --path crates/cli --profile dist --features full"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_asks_for_it_is_told() {
+        let told = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            lacking(&words).map(|failure| failure.to_string())
+        };
+        for line in [
+            "switchboard cluster status",
+            "switchboard --json worker --typo",
+            "switchboard serve --cluster nats://127.0.0.1",
+            "switchboard login docs --cluster",
+        ] {
+            assert!(
+                told(line).is_some_and(|it| it.contains("built without")),
+                "{line}"
+            );
+        }
+        for line in [
+            "switchboard add cluster --typo",
+            "switchboard call worker echo --typo",
+            "switchboard add it --typo -- npx --cluster",
+            "switchboard --typo",
+        ] {
+            assert_eq!(told(line), None, "{line}");
+        }
+    }
 }

@@ -14,7 +14,10 @@ use crate::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
-use switchboard::api::{Client, ClientError, types::calls::Detail};
+use switchboard::{
+    api::{Client, ClientError, types::calls::Detail},
+    local::percent,
+};
 
 /// Options of `traffic`.
 #[derive(Debug, Args)]
@@ -197,14 +200,5 @@ pub fn json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// A word for a query.
 pub fn encoded(word: &str) -> String {
-    let mut out = String::new();
-    for byte in word.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(byte));
-            }
-            other => out.push_str(&format!("%{other:02X}")),
-        }
-    }
-    out
+    percent::encoded(word, "")
 }

@@ -76,8 +76,8 @@ Requests are made in the recorded order, and what the server asks is answered as
 Tools are called only if the cassette and the server say that they change nothing
 (readOnlyHint) or may be called twice (idempotentHint); --all calls every tool.
 
-Exit codes: 0 everything is as it was, 1 something differs, 3 the cassette cannot be read,
-4 the server cannot be reached.";
+Exit codes: 0 everything is as it was, 1 something differs or nothing was asked, 3 the cassette
+cannot be read, 4 the server cannot be reached.";
 
 fn pointer(text: &str) -> Result<String, crate::failure::Advice> {
     match text.starts_with('/') {
@@ -115,6 +115,15 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     match options.json {
         true => json(&report)?,
         false => show(&report)?,
+    }
+    // Whoever runs it in continuous integration would take silence for a yes.
+    if !report.has_asked() {
+        let hint = match (report.cases.is_empty(), options.filter.is_empty()) {
+            (true, false) => "no request of the cassette matches --filter",
+            (true, true) => "the cassette has no request",
+            (false, _) => "--all calls every tool",
+        };
+        return Err(Failure::new(Code::Answered, "nothing was compared").hint(hint));
     }
     Ok(match report.is_same() {
         true => Code::Done,

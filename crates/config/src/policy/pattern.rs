@@ -2,7 +2,7 @@
 
 use super::RuleError;
 use std::{net::IpAddr, path::Path};
-use switchboard_local::wildcard::matches;
+use switchboard_local::{percent, wildcard::matches};
 use switchboard_wire::embedded_v4;
 use url::Url;
 
@@ -393,24 +393,5 @@ fn plain(path: &str) -> String {
 
 /// A path without its escapes.
 pub(crate) fn decoded(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        let escaped = match (first, after) {
-            (b'%', [high, low, ..]) => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                digit(*high).zip(digit(*low))
-            }
-            _ => None,
-        };
-        match escaped.and_then(|(high, low)| u8::try_from(high * 16 + low).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => bytes.push(*first),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8_lossy(&percent::decoded_leniently(path)).into_owned()
 }

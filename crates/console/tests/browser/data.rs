@@ -328,6 +328,11 @@ pub(crate) fn audit() -> Audit {
     Audit {
         records: vec![
             json!({"at": "2026-01-01T00:00:00Z", "event": "call", "principal": "laptop"}),
+            json!({
+                "at": "2026-01-01T00:00:00Z", "event": "call", "principal": "claude-desktop",
+                "outcome": "ok", "server": "a-server-with-a-rather-long-name",
+                "tool": "list_issues_of_a_repository",
+            }),
         ],
         more: false,
         kept: true,

@@ -174,6 +174,7 @@ async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> Reply {
         }),
         ("POST", ["tools", "rules"] | ["settings", "change"]) => ok(&written(&parsed)),
         ("POST", ["validate"]) => ok(&Validated {
+            unchecked: Vec::new(),
             faults: state.faults.clone(),
         }),
         ("GET", ["pins", server]) => ok(&Pins {

@@ -377,3 +377,29 @@ async fn nothing_is_wider_than_a_telephone() {
         }
     }
 }
+
+/// On a telephone the places are at the bottom: what sticks there stands above them, and
+/// nothing of the record has to be pulled into view.
+#[tokio::test]
+async fn what_sticks_to_the_bottom_of_a_telephone_is_whole() {
+    let world = World::new().await;
+    let page = &world.browser;
+    page.view(360, 480).await;
+    world.go("#/inbox/q1").await;
+    page.wait(".answers").await;
+    let under = "const bottom = (css) => document.querySelector(css).getBoundingClientRect();
+        const tall = document.createElement('div');
+        tall.style.height = '900px';
+        document.querySelector('.answers').before(tall);
+        return bottom('.answers').bottom - bottom('.places').top";
+    let under = page.run(under).await;
+    assert!(
+        under.as_f64().is_some_and(|under| under <= 0.5),
+        "{under} below the edge"
+    );
+    world.go("#/audit").await;
+    page.wait("[data-testid=record]").await;
+    let hidden = "const table = document.querySelector('.records');
+        return table.scrollWidth - table.clientWidth";
+    assert_eq!(page.run(hidden).await, json!(0));
+}

@@ -171,6 +171,22 @@ impl Desk {
         open.or_else(|| state.closed(id))
     }
 
+    /// Those that one call was asked, oldest first.
+    pub fn of_call(&self, call: u64) -> Vec<Arc<Question>> {
+        let mut all = self.questions(true);
+        all.retain(|question| question.call == Some(call));
+        all.sort_by_key(|question| question.number);
+        all
+    }
+
+    /// Who has answered what this call was asked last, where that was asked here.
+    pub(crate) fn answered_by(&self, call: u64) -> Option<String> {
+        let state = self.state.lock();
+        let mut closed = state.all_closed();
+        let last = closed.find(|question| question.call == Some(call))?;
+        last.answered.as_ref().map(|answered| answered.by.clone())
+    }
+
     /// Answers one, in the words of `action`. The first answer counts.
     pub fn answer(
         &self,
@@ -199,7 +215,6 @@ impl Desk {
             at: SystemTime::now(),
         };
         let (closed, input) = self.closed(entry, Status::Answered, Some(answered));
-        input.is_answered_by(by);
         match given {
             Given::Verdict(verdict) => input.answer(&response(&verdict.to_result().to_string())),
             Given::Result(result) => match Message::response_of(&Id::number(0), &result) {

@@ -4,7 +4,7 @@
 //! that called, on the stream of its call, or to the operator. The call leaves
 //! only after a yes.
 
-use super::{Answer, Exchange, Inbox, Input, Stage, input::Answerer};
+use super::{Answer, Exchange, Inbox, Input, Stage};
 use crate::{
     call::Permitted,
     catalog::List,
@@ -172,8 +172,6 @@ pub(super) struct Gate {
     verdict: oneshot::Receiver<Said>,
     /// What was answered, as soon as it is known.
     said: Option<Said>,
-    /// Who answered it in the client's place.
-    answerer: Answerer,
     /// The state of the rules that the question still stands by, where somebody besides
     /// the client is asked.
     version: Option<u64>,
@@ -204,7 +202,6 @@ impl Exchange {
     /// A request in flight that has not left yet: its first event is the question.
     pub(crate) fn asking(connection: Arc<Connection>, asked: Asked) -> Self {
         let (say, verdict) = oneshot::channel();
-        let answerer = Answerer::default();
         let withdrawn = CancellationToken::new();
         let consent = asked.consent.clone();
         let message = Message::request(
@@ -220,8 +217,7 @@ impl Exchange {
                 Answer::Refused(error) => Err((*error.message).into()),
             });
         })
-        .about(consent)
-        .telling(answerer.clone());
+        .about(consent);
         let inbox = Arc::new(Inbox::new());
         inbox.input(input);
         let gate = Box::new(Gate {
@@ -230,7 +226,6 @@ impl Exchange {
             inbox,
             verdict,
             said: None,
-            answerer,
             _withdrawn: withdrawn.drop_guard(),
         });
         Self::at(Stage::Asking(gate), connection, limits::CONSENT)
@@ -269,11 +264,6 @@ impl Gate {
     /// back from both.
     pub(super) fn is_at_desk(&mut self) {
         self.version = Some(self.asked.permitted.standing().version());
-    }
-
-    /// Who answered in the client's place, where somebody did.
-    pub(super) fn answerer(&self) -> Option<&str> {
-        self.answerer.get().map(|by| &**by)
     }
 
     /// What waited.

@@ -8,7 +8,7 @@ use crate::{
     call::{Onward, Stopped, can_be_held, held_for},
     desk::{Coming, Held, Point},
     error::CallError,
-    observe::{Edited, Passed, is_failure},
+    observe::{Edited, Passed, Release, Released, is_failure},
     upstream::Connection,
 };
 use bytes::Bytes;
@@ -131,6 +131,7 @@ impl Exchange {
         let Hold {
             what, held, server, ..
         } = *hold;
+        self.tell_release(held.point, &said);
         let stopped = match what {
             What::Call(stopped) => stopped,
             What::Answer(reply) => return Some(self.answer_goes_on(*reply, said, &held, &server)),
@@ -158,6 +159,22 @@ impl Exchange {
                 None
             }
             Err(fault) => Some(failed(fault)),
+        }
+    }
+
+    /// Those who watch are told what became of it, and by whom.
+    fn tell_release(&mut self, point: Point, said: &Said) {
+        let how = match said {
+            Said::LetGo => Released::AsItIs,
+            Said::Changed(_) => Released::Changed,
+            Said::KeptBack => Released::Refused,
+            // Nobody has said anything.
+            Said::NoRoom(_) => return,
+        };
+        let by = self.answered_by();
+        if let Some(watched) = &mut self.watched {
+            let by = by.as_deref();
+            watched.released(Release { point, how, by });
         }
     }
 

@@ -6,10 +6,7 @@ use crate::{
     observe::{Part, PartEnd},
     upstream::mcp_tasks::related,
 };
-use std::{
-    fmt,
-    sync::{Arc, OnceLock},
-};
+use std::{fmt, sync::Arc};
 use switchboard_wire::{Edits, ErrorObject, Id, Message, Method, Payload, code, json};
 use tokio_util::sync::CancellationToken;
 
@@ -25,14 +22,9 @@ pub struct Input {
     reply: Option<Reply>,
     consent: Option<Arc<Consent>>,
     held: Option<Arc<Held>>,
-    /// Who answers in the client's place, for whoever wants to know that.
-    answerer: Option<Answerer>,
     /// What is told how it ended, where anybody follows it.
     parts: Vec<Box<dyn Part>>,
 }
-
-/// Who answered in a client's place, once somebody has.
-pub(crate) type Answerer = Arc<OnceLock<Box<str>>>;
 
 /// Passes the answer on; gets the question, too.
 type Reply = Box<dyn FnOnce(&Message, Answer) + Send>;
@@ -62,7 +54,6 @@ impl Input {
             reply: Some(Box::new(reply)),
             consent: None,
             held: None,
-            answerer: None,
             parts: Vec::new(),
         }
     }
@@ -71,19 +62,6 @@ impl Input {
     pub(super) fn about(mut self, consent: Arc<Consent>) -> Self {
         self.consent = Some(consent);
         self
-    }
-
-    /// Somebody wants to know who answers it in the client's place.
-    pub(super) fn telling(mut self, answerer: Answerer) -> Self {
-        self.answerer = Some(answerer);
-        self
-    }
-
-    /// It is about to be answered by somebody in the client's place.
-    pub(crate) fn is_answered_by(&self, by: &str) {
-        if let Some(answerer) = &self.answerer {
-            let _ = answerer.set(by.into());
-        }
     }
 
     /// The same about what is held at a breakpoint.

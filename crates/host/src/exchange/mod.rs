@@ -344,14 +344,22 @@ impl Exchange {
         let Stage::Asking(gate) = self.leave_stage() else {
             return None;
         };
+        let by = self.answered_by();
         if let (Some(watched), Ok(verdict)) = (&mut self.watched, said) {
-            watched.answered(*verdict, gate.answerer());
+            watched.answered(*verdict, by.as_deref());
         }
         match gate.settle(&self.connection, said) {
             Ok(sent) => self.goes_on_as(sent),
             Err(fault) => return self.not_left(fault, gate.into_permitted()),
         }
         None
+    }
+
+    /// Who has answered what it was asked last, where that was asked in the inbox.
+    #[cold]
+    fn answered_by(&self) -> Option<String> {
+        let desk = self.asker.as_ref()?.client().desk()?;
+        desk.answered_by(self.watched.as_ref()?.number())
     }
 
     /// It is its client's turn.

@@ -10,12 +10,14 @@ mod failure;
 mod log;
 mod parts;
 mod passed;
+mod released;
 mod shown;
 mod watched;
 
 pub(crate) use failure::is_failure;
 pub use parts::{Departing, Departure, Leaving, Part, PartEnd, Resumed, Trace};
 pub use passed::{Destination, Passed};
+pub use released::{Edited, Release, Released};
 pub use shown::{MessageSwitch, Shown};
 pub use watched::Watched;
 
@@ -202,6 +204,8 @@ pub enum Happened<'a> {
     Passed(&'a Passed),
     /// Its answer is held at a breakpoint: its client may never get it.
     Held,
+    /// A person has said what becomes of what was held.
+    Released(Release<'a>),
     /// A person has changed it, or its answer, at a breakpoint.
     Edited(Edited<'a>),
     /// It left for its server: more than once where it is sent again.
@@ -215,26 +219,13 @@ pub enum Happened<'a> {
     Notice(&'a Notice),
     /// Somebody is asked something.
     Asked(&'a Input),
-    /// Whoever was asked whether it may be made has answered.
-    Answered {
-        /// What was said.
-        verdict: Verdict,
-        /// Who said it in the client's place, where somebody did.
-        by: Option<&'a str>,
-    },
+    /// Whoever was asked whether it may be made has answered: who, where that was asked in
+    /// the inbox as well.
+    Answered(Verdict, Option<&'a str>),
     /// Its client is told what is asked, and has to come back for the rest.
     Parked,
     /// Its client has come back.
     Resumed(&'a Resumed<'a>),
-}
-
-/// What a person has changed at a breakpoint.
-#[derive(Clone, Copy, Debug)]
-pub enum Edited<'a> {
-    /// It leaves with these arguments.
-    Arguments(&'a [u8]),
-    /// Its client gets another answer than its server's.
-    Answer,
 }
 
 /// What was decided about a call.

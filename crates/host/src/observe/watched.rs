@@ -2,7 +2,7 @@
 
 use super::{
     Begin, Destination, Edited, End, Ending, Following, Happened, Keeping, Leaving, Observers,
-    Origin, Passed, Resumed, Shown, log, shown,
+    Origin, Passed, Release, Resumed, Shown, log, shown,
 };
 use crate::{
     call::{Admitted, Scope},
@@ -183,6 +183,11 @@ impl Watched {
         self.tell(&Happened::Held);
     }
 
+    /// A person has said what becomes of what was held.
+    pub(crate) fn released(&mut self, release: Release<'_>) {
+        self.tell(&Happened::Released(release));
+    }
+
     /// A person has changed it, or its answer.
     pub(crate) fn edited(&mut self, edited: Edited<'_>) {
         self.tell(&Happened::Edited(edited));
@@ -197,7 +202,7 @@ impl Watched {
 
     /// Whoever was asked whether it may be made has answered.
     pub(crate) fn answered(&mut self, verdict: Verdict, by: Option<&str>) {
-        self.tell(&Happened::Answered { verdict, by });
+        self.tell(&Happened::Answered(verdict, by));
     }
 
     /// What all that is logged during its phases stands in.

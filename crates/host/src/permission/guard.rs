@@ -90,7 +90,7 @@ impl Guard {
     }
 
     /// Waits until decisions may come out otherwise than at this version.
-    pub(crate) async fn outdates(&self, version: u64) {
+    pub async fn outdates(&self, version: u64) {
         self.version.is_past(version).await;
     }
 

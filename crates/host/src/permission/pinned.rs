@@ -323,6 +323,17 @@ impl Guard {
 }
 
 impl Host {
+    /// Approves what was shown of a server; clients are told to ask anew for what is
+    /// listed then.
+    ///
+    /// # Errors
+    /// Where that cannot be kept. Nothing is approved then.
+    pub fn approve(&self, server: &Arc<Server>, shown: &News) -> Result<(), PinsFault> {
+        self.guard().approve(server, shown)?;
+        self.announce(&[List::Tools, List::Prompts], server.attached());
+        Ok(())
+    }
+
     /// Looks whether another program has approved what waits here; clients are told
     /// to ask anew for what is listed then.
     pub fn refresh_pins(&self) {

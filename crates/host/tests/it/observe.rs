@@ -17,7 +17,7 @@ use switchboard_wire::{Message, Params, Revision, name::Style};
 
 /// Notes all that it is told.
 #[derive(Clone, Default)]
-struct Notes {
+pub(crate) struct Notes {
     lines: Arc<Mutex<Vec<String>>>,
     messages: Arc<Mutex<Vec<(Edge, Value)>>>,
 }
@@ -75,8 +75,9 @@ impl Follow for Notes {
             Happened::Notice(notice) => self.note(format!("notice {}", notice.method.as_str())),
             Happened::Asked(input) => self.note(format!("asked {}", input.method().as_str())),
             Happened::Held
+            | Happened::Released(_)
             | Happened::Edited(_)
-            | Happened::Answered { .. }
+            | Happened::Answered(..)
             | Happened::Parked
             | Happened::Resumed(_) => {}
         }
@@ -94,7 +95,26 @@ impl Follow for Notes {
     }
 }
 
-fn admitted(host: &Host, client: &Arc<Client>, tool: &str, arguments: Value) -> Admitted {
+/// Servers of a script, of which all may be called.
+pub(crate) fn host_of(server: &Scripted) -> Arc<Host> {
+    let rules = Rules::everything_allowed();
+    Host::new(vec![server.spec()], rules, Style::Short, Budget::default())
+}
+
+/// A client that can do this.
+pub(crate) fn ada(capabilities: &'static str) -> Client {
+    let capabilities = Bytes::from_static(capabilities.as_bytes());
+    let (revision, sink) = (Revision::NEWEST_LEGACY, Arc::new(NoSink));
+    Client::new("ada".into(), revision, capabilities, sink)
+}
+
+/// A call of a tool of the server `s`.
+pub(crate) fn admitted(
+    host: &Host,
+    client: &Arc<Client>,
+    tool: &str,
+    arguments: &Value,
+) -> Admitted {
     let params = json!({"name": tool, "arguments": arguments});
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let message = Message::parse(request.to_string().into()).expect("a message");
@@ -121,20 +141,12 @@ async fn outcome(mut exchange: Exchange) -> Outcome {
 #[tokio::test]
 async fn a_call_is_told_from_its_beginning_to_its_end() {
     let server = Scripted::new("s");
-    let host = Host::new(
-        vec![server.spec()],
-        Rules::everything_allowed(),
-        Style::Short,
-        Budget::default(),
-    );
+    let host = host_of(&server);
     let notes = Notes::default();
     host.observe(Arc::new(notes.clone()));
-    let capabilities = Bytes::from_static(b"{\"sampling\":{}}");
-    let sink = Arc::new(NoSink);
-    let client = Client::new("ada".into(), Revision::NEWEST_LEGACY, capabilities, sink);
-    let client = Arc::new(client);
+    let client = Arc::new(ada("{\"sampling\":{}}"));
 
-    let call = admitted(&host, &client, "echo", json!({"text": "hi"}));
+    let call = admitted(&host, &client, "echo", &json!({"text": "hi"}));
     let echoed = host.call(call).await.expect("it leaves");
     assert!(matches!(outcome(echoed).await, Outcome::Reply(_)));
     let begun = "ada calls tools/call echo of Some(\"s\") as legacy";
@@ -165,7 +177,7 @@ async fn a_call_is_told_from_its_beginning_to_its_end() {
     );
 
     // What the server asks on the way is told, too.
-    let call = admitted(&host, &client, "sample", json!({}));
+    let call = admitted(&host, &client, "sample", &json!({}));
     outcome(host.call(call).await.expect("it leaves")).await;
     let told = notes.take();
     assert!(
@@ -174,7 +186,7 @@ async fn a_call_is_told_from_its_beginning_to_its_end() {
     );
 
     // One that nobody waits for any more.
-    let call = admitted(&host, &client, "meet", json!({}));
+    let call = admitted(&host, &client, "meet", &json!({}));
     drop(host.call(call).await.expect("it leaves"));
     assert_eq!(
         notes.take().last().map(String::as_str),
@@ -185,22 +197,10 @@ async fn a_call_is_told_from_its_beginning_to_its_end() {
 #[tokio::test]
 async fn a_call_that_does_not_leave_is_told_as_well() {
     let server = Scripted::broken("s");
-    let host = Host::new(
-        vec![server.spec()],
-        Rules::everything_allowed(),
-        Style::Short,
-        Budget::default(),
-    );
+    let host = host_of(&server);
     let notes = Notes::default();
     host.observe(Arc::new(notes.clone()));
-    let none = Bytes::from_static(b"{}");
-    let client = Client::new(
-        "ada".into(),
-        Revision::NEWEST_LEGACY,
-        none,
-        Arc::new(NoSink),
-    );
-    let call = admitted(&host, &Arc::new(client), "echo", json!({"text": "hi"}));
+    let call = admitted(&host, &Arc::new(ada("{}")), "echo", &json!({"text": "hi"}));
     assert!(host.call(call).await.is_err());
     let told = notes.take();
     let [_, _, passed, end] = told.as_slice() else {
@@ -227,18 +227,11 @@ impl StillAdmitted for Pass {
 #[tokio::test]
 async fn nothing_is_sent_for_a_client_that_may_not_come_in_any_more() {
     let server = Scripted::new("s");
-    let host = Host::new(
-        vec![server.spec()],
-        Rules::everything_allowed(),
-        Style::Short,
-        Budget::default(),
-    );
-    let (none, sink) = (Bytes::from_static(b"{}"), Arc::new(NoSink));
-    let client = Client::new("ada".into(), Revision::NEWEST_LEGACY, none, sink);
-    let client = Arc::new(client);
+    let host = host_of(&server);
+    let client = Arc::new(ada("{}"));
     let pass = Arc::new(Pass(AtomicBool::new(false)));
     client.comes_in_by(pass.clone());
-    let call = || admitted(&host, &client, "echo", json!({"text": "hi"}));
+    let call = || admitted(&host, &client, "echo", &json!({"text": "hi"}));
     let echoed = host.call(call()).await.expect("it leaves");
     assert!(matches!(outcome(echoed).await, Outcome::Reply(_)));
     let sent = server.calls().len();

@@ -1,7 +1,8 @@
 //! Secrets in command lines.
 
 use super::{
-    HIDDEN, address, address::without_secrets, command_text, hidden, kept_value, name, text, value,
+    HIDDEN, address, address::without_secrets, command_text, hidden, kept_value, name,
+    program::Running, text, value,
 };
 use std::borrow::Cow;
 
@@ -25,26 +26,52 @@ pub(super) enum Next {
     Header,
     /// It is a user, perhaps with a password.
     User,
+    /// It is a password, whatever it looks like.
+    Password,
+    /// It is a user and a password, with this between them.
+    Login(char),
     /// It is random and meant to be seen.
     Public,
 }
 
 /// The arguments of a command, each without its secrets.
 pub fn arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
+    command_line(None, arguments)
+}
+
+/// The same of this program, which may take a password in a way of its own.
+pub fn command_line<'a>(
+    program: Option<&str>,
+    arguments: impl IntoIterator<Item = &'a str>,
+) -> Vec<Cow<'a, str>> {
     let mut next = Next::Any;
+    let mut running = Running::default();
+    if let Some(program) = program {
+        running.see(program);
+    }
     let each = arguments.into_iter().map(|argument| {
         // A secret may begin with a hyphen; an option of one letter is short.
-        let is_secret = next == Next::Secret && argument.len() > 3 && !argument.starts_with("--");
-        let is_option = is_option(argument) && !is_secret;
-        let shown = match next {
-            _ if is_option => option(argument),
-            next => after(next, argument),
+        let is_secret = match next {
+            Next::Password => true,
+            Next::Secret => argument.len() > 3 && !argument.starts_with("--"),
+            _ => false,
         };
-        next = match is_option && !argument.contains('=') {
-            true => said_by(argument),
-            false => Next::Any,
-        };
-        shown
+        let was = std::mem::replace(&mut next, Next::Any);
+        if !is_secret && let Some((option, value, what)) = running.joined(argument) {
+            return join(argument, option, "", after(what, value));
+        }
+        if !is_option(argument) || is_secret {
+            // What another program's option would say of it is not said here.
+            if !matches!(was, Next::Password | Next::Login(_)) {
+                running.see(argument);
+            }
+            return after(was, argument);
+        }
+        if !argument.contains('=') {
+            let own = running.said_by(argument);
+            next = own.unwrap_or_else(|| said_by(argument));
+        }
+        option(argument)
     });
     each.collect()
 }
@@ -99,6 +126,13 @@ pub(super) fn after(next: Next, word: &str) -> Cow<'_, str> {
         Next::Script => command_text(word),
         Next::Public => Cow::Borrowed(word),
         Next::Secret | Next::Named => named(word),
+        Next::Password => password(word),
+        Next::Login(mark) => match word.split_once(mark) {
+            Some((user, secret)) if !secret.is_empty() && !secret.starts_with("//") => {
+                join(word, user, &mark.to_string(), hidden(secret))
+            }
+            _ => shown(word),
+        },
         Next::Perhaps if could_be_one(word) => hidden(word),
         Next::Any | Next::Perhaps => shown(word),
         Next::Variable => match word.split_once('=') {
@@ -136,6 +170,15 @@ pub(super) fn named(word: &str) -> Cow<'_, str> {
         "true" | "false" | "none" => Cow::Borrowed(word),
         word if word.contains("://") => address(word),
         word => hidden(word),
+    }
+}
+
+/// What stands where a password is expected. Where it is to be read from is none.
+fn password(word: &str) -> Cow<'_, str> {
+    let source = ["env:", "file:", "fd:"];
+    match word == "stdin" || source.iter().any(|begin| word.starts_with(begin)) {
+        true => Cow::Borrowed(word),
+        false => hidden(word),
     }
 }
 

@@ -2,7 +2,7 @@
 //! name. A server may repeat what it was given in its own words, and a secret may
 //! look like any word.
 
-use super::{HIDDEN, arguments, kept_value};
+use super::{HIDDEN, command_line, kept_value};
 use crate::limits;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -34,8 +34,12 @@ pub fn remember_value(name: &str, value: &str) {
 }
 
 /// Remembers what of a command's arguments is secret.
-pub fn remember_arguments<'a>(all: impl IntoIterator<Item = &'a str> + Clone) {
-    for (argument, shown) in all.clone().into_iter().zip(arguments(all)) {
+pub fn remember_arguments<'a>(
+    program: Option<&str>,
+    all: impl IntoIterator<Item = &'a str> + Clone,
+) {
+    let shown = command_line(program, all.clone());
+    for (argument, shown) in all.into_iter().zip(shown) {
         // What stays at both ends is no part of it.
         let Some((before, after)) = shown.split_once(HIDDEN) else {
             continue;

@@ -13,6 +13,7 @@
 //! | `value` | what a secret looks like |
 //! | `address` | secrets in addresses |
 //! | `argument` | secrets in command lines |
+//! | `program` | programs that take a password by an option of one letter |
 //! | `text` | secrets in running text |
 //! | `known` | secrets that entries have, in whatever somebody says |
 
@@ -20,11 +21,12 @@ mod address;
 mod argument;
 mod known;
 mod name;
+mod program;
 mod text;
 mod value;
 
 pub use address::address;
-pub use argument::arguments;
+pub use argument::{arguments, command_line};
 pub use known::{known_count, remember, remember_arguments, remember_value};
 pub use name::is_name;
 pub use text::{command_text, contents, text};

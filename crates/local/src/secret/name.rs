@@ -142,6 +142,16 @@ const COUNTS: &[&str] = &[
     "completion",
 ];
 
+/// Words that end like a password and are none.
+const NO_PASSES: &[&str] = &[
+    "compass",
+    "bypass",
+    "trespass",
+    "surpass",
+    "overpass",
+    "underpass",
+];
+
 /// Words that end like a key and are none.
 const NO_KEYS: &[&str] = &["monkey", "turkey", "hockey", "jockey", "whiskey", "hotkey"];
 
@@ -172,6 +182,7 @@ pub fn is_name(name: &str) -> bool {
         || words.iter().any(|word| {
             WORDS.contains(&word.as_str())
                 || word.len() > 3 && word.ends_with("key") && !NO_KEYS.contains(&word.as_str())
+                || word.ends_with("pass") && !NO_PASSES.contains(&word.as_str())
         })
 }
 

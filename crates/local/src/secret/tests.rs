@@ -396,12 +396,15 @@ fn what_is_known_to_be_one_is_hidden_wherever_it_is_said() {
     remember_value("MY_TOKEN", "plainknownsecret");
     remember_value("Authorization", "Bearer otherknownsecret");
     remember_value("NODE_ENV", "production");
-    remember_arguments([
-        "--api-key",
-        "thirdknownsecret",
-        "--x=fine",
-        "--pass=fourthknownsecret",
-    ]);
+    remember_arguments(
+        None,
+        [
+            "--api-key",
+            "thirdknownsecret",
+            "--x=fine",
+            "--pass=fourthknownsecret",
+        ],
+    );
     let said = text(
         "no such key plainknownsecret, otherknownsecret, thirdknownsecret or fourthknownsecret in production",
     );

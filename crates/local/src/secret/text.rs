@@ -4,7 +4,9 @@
 use super::{
     HIDDEN, Part,
     argument::{self, Next},
-    known, name, references, value,
+    known, name,
+    program::Running,
+    references, value,
 };
 use crate::limits;
 use std::borrow::Cow;
@@ -133,11 +135,12 @@ fn scan(text: &str, sure: bool) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len());
     let mut next = Next::Any;
     let mut rest = text;
-    // Whether this line calls a program that takes its password so: `-pSECRET`.
-    let mut joins = false;
+    let mut running = Running::default();
     while let Some(first) = rest.chars().next() {
         if is_gap(first) {
-            joins &= first != '\n';
+            if matches!(first, '\n' | ';' | '|') {
+                running.end();
+            }
             shown.push(first);
             rest = &rest[first.len_utf8()..];
             continue;
@@ -145,21 +148,32 @@ fn scan(text: &str, sure: bool) -> Cow<'_, str> {
         let (quote, unit, after) = unit(rest);
         let was = next;
         let bare = quote.is_empty();
-        joins |= bare && takes_joined(unit);
+        let is_own = matches!(was, Next::Password | Next::Login(_));
+        if bare && !is_own && !argument::is_option(unit) {
+            match unit {
+                "&&" | "&" => running.end(),
+                word => running.see(word),
+            }
+        }
         let is_mark = bare && matches!(unit, ":" | "=");
         // The kind of secret goes before it: `Bearer …`.
         let goes_on = was == Next::Named && (is_mark || bare && value::is_scheme(unit));
         next = if goes_on {
             was
+        } else if matches!(was, Next::Login(mark) if after.starts_with(mark)) {
+            // What is between the two ends a word.
+            Next::Password
         } else {
-            said_by(unit, after, sure)
+            let own = running.said_by(unit).filter(|_| bare);
+            own.unwrap_or_else(|| said_by(unit, after, sure))
         };
         shown.push_str(quote);
         shown.push_str(&match was {
             _ if bare && unit.len() > limits::LONGEST_SECRET => long_word(unit, sure),
             _ if is_mark || goes_on => Cow::Borrowed(unit),
-            _ if joins && bare && unit.len() > 2 && unit.starts_with("-p") => {
-                Cow::Owned(format!("-p{HIDDEN}"))
+            Next::Password | Next::Login(_) => argument::after(was, unit),
+            _ if bare && let Some((option, value, what)) = running.joined(unit) => {
+                Cow::Owned(format!("{option}{}", argument::after(what, value)))
             }
             Next::User if !argument::is_option(unit) => argument::after(was, unit),
             Next::Any | Next::Named if !sure && bare && value::is_plain(unit) => {
@@ -177,19 +191,6 @@ fn scan(text: &str, sure: bool) -> Cow<'_, str> {
         rest = after;
     }
     same_or(text, shown)
-}
-
-/// Whether this calls a program that takes a password right behind `-p`.
-fn takes_joined(word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or_default();
-    [
-        "mysql",
-        "mysqldump",
-        "mysqladmin",
-        "mariadb",
-        "mariadb-dump",
-    ]
-    .contains(&name)
 }
 
 /// The next word, or what stands in the quotes that begin here, and what

@@ -101,7 +101,35 @@ pub fn is_value(word: &str) -> bool {
     if is_path(word) {
         return false;
     }
-    is_random(word, false)
+    is_random(word, false) || is_base64_key(word)
+}
+
+/// Whether a part of the word is a key of random bytes in base64, of which `/` and `+` are
+/// letters like others: 30 bytes as AWS has them, 32 or 64.
+fn is_base64_key(word: &str) -> bool {
+    let is_sign = |c: char| matches!(c, '+' | '/');
+    let mut runs = word.split(|c: char| !c.is_ascii_alphanumeric() && !is_sign(c));
+    runs.any(|run| {
+        let kind = |byte: u8| match byte {
+            b'a'..=b'z' => 0,
+            b'A'..=b'Z' => 1,
+            b'0'..=b'9' => 2,
+            _ => 3,
+        };
+        // Two of three neighbours are of different kinds where they are drawn; in the names
+        // of files and folders one of three is at most.
+        let changes = || {
+            run.as_bytes()
+                .windows(2)
+                .filter(|two| kind(two[0]) != kind(two[1]))
+        };
+        let has = |wanted: u8| run.bytes().any(|byte| kind(byte) == wanted);
+        matches!(run.len(), 40 | 43 | 86)
+            && has(0)
+            && has(1)
+            && has(2)
+            && changes().count() * 5 >= run.len() * 2
+    })
 }
 
 /// The same for a part of an address, where nobody writes short sums.

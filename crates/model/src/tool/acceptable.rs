@@ -11,6 +11,7 @@ use super::{
 };
 use crate::limits;
 use serde_json::{Map, Value, json};
+use switchboard_local::percent;
 
 /// A schema that model APIs take.
 #[derive(Clone, Debug)]
@@ -310,19 +311,7 @@ pub(super) fn resolve<'a>(whole: &'a Value, reference: &Value) -> Option<&'a Map
 
 /// A pointer in a URI fragment may be percent-encoded.
 pub(crate) fn percent_decoded(pointer: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(pointer.len());
-    let mut rest = pointer.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        rest = tail;
-        if byte == b'%' {
-            let hex = std::str::from_utf8(tail.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(hex, 16).ok()?);
-            rest = &tail[2..];
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
+    String::from_utf8(percent::decoded(pointer)?).ok()
 }
 
 #[cfg(test)]

@@ -205,6 +205,15 @@ pub fn estimate_tokens(bytes: usize) -> usize {
     bytes.div_ceil(limits::BYTES_PER_TOKEN)
 }
 
+/// What a tool of a list costs a model, as the model sees it; one that no model can be shown
+/// costs what it takes in the list. The same wherever it is said.
+pub fn cost(server: &str, raw: &Bytes) -> usize {
+    match ModelTool::read(server, raw) {
+        Ok(tool) => tool.tokens,
+        Err(_) => estimate_tokens(raw.len()),
+    }
+}
+
 /// The keys of a tool's `_meta` that clients know.
 #[derive(Default)]
 struct Meta {

@@ -17,8 +17,10 @@ use std::{
 };
 use switchboard_host::{
     Blame, CallError, Verdict,
+    desk::Point,
     observe::{
         Begin, Decided, Edited, End, Ending, Follow, Happened, Keeping, Noted, Observer, Origin,
+        Release, Released,
     },
 };
 use switchboard_wire::{Era, Method, Named};
@@ -47,7 +49,7 @@ impl Observer for Audit {
             name: call.named().and_then(Named::into_text).map(kept),
             decided: None,
             answered: None,
-            answerer: None,
+            released: None,
             outcome: "",
             fault: None,
             error: None,
@@ -132,9 +134,10 @@ pub(super) struct Call {
     server: Option<Arc<str>>,
     name: Option<String>,
     decided: Option<(Decided, Arc<str>)>,
-    answered: Option<Verdict>,
-    /// Who answered in the client's place.
-    answerer: Option<String>,
+    /// What whoever was asked about it said, and who that was, where it was not its client.
+    answered: Option<(Verdict, Option<Box<str>>)>,
+    /// What became of it, and of its answer, at breakpoints.
+    released: Option<Box<Value>>,
     outcome: &'static str,
     fault: Option<Blame>,
     error: Option<String>,
@@ -165,7 +168,7 @@ impl Call {
     pub(super) fn forget(&mut self) {
         (self.name, self.error, self.arguments) = (None, None, None);
         (self.client, self.server, self.decided) = (None, None, None);
-        self.answerer = None;
+        (self.answered, self.released) = (None, None);
     }
 
     /// A person has changed it: what is recorded is what was sent.
@@ -178,6 +181,28 @@ impl Call {
                 self.edited[0] = true;
             }
             Edited::Answer => self.edited[1] = true,
+        }
+    }
+
+    /// A person has said what becomes of what was held: at most a call and its answer.
+    #[cold]
+    fn was_released(&mut self, release: Release<'_>) {
+        let mut one = json!({
+            "at": match release.point {
+                Point::Call => "call",
+                Point::Answer => "answer",
+            },
+            "answer": match release.how {
+                Released::AsItIs => "release",
+                Released::Changed => "edit",
+                Released::Refused => "refuse",
+            },
+            "by": release.by,
+        });
+        redact(&mut one);
+        let all = self.released.get_or_insert_with(|| Box::new(json!([])));
+        if let Some(all) = all.as_array_mut() {
+            all.push(one);
         }
     }
 
@@ -209,7 +234,7 @@ impl Call {
             });
             line.said(r#","rule":"#, rule);
         }
-        if let Some(verdict) = self.answered {
+        if let Some((verdict, by)) = &self.answered {
             line.put(match verdict {
                 Verdict::Once => r#","consent":"yes, this time""#,
                 Verdict::Session => r#","consent":"yes, until Switchboard ends""#,
@@ -217,13 +242,16 @@ impl Call {
                 Verdict::No => r#","consent":"no""#,
                 Verdict::Never => r#","consent":"no, never""#,
             });
-            // Whoever is asked sits before the client that calls, or runs what calls, or has
-            // answered in their place.
-            match (&self.answerer, self.origin) {
+            // Whoever is asked answers in the inbox, sits before the client that calls, or
+            // runs what calls.
+            match (by.as_deref().filter(|by| *by != "client"), self.origin) {
                 (Some(by), _) => line.said(r#","consentBy":"#, by),
                 (None, Origin::Client) => line.put(r#","consentBy":"client""#),
                 (None, Origin::Own) => line.put(r#","consentBy":"operator""#),
             }
+        }
+        if let Some(released) = &self.released {
+            line.value(r#","held":"#, released);
         }
     }
 }
@@ -298,11 +326,11 @@ impl Follow for Call {
             }
             Happened::Passed(passed) => self.decided.clone_from(&passed.decided),
             Happened::Left { server, .. } => self.is_at(server),
-            Happened::Answered { verdict, by } => {
-                self.answered = Some(*verdict);
-                self.answerer = by.map(|by| kept(by.to_owned()));
+            Happened::Answered(verdict, by) => {
+                self.answered = Some((*verdict, by.map(Box::from)));
             }
             Happened::Edited(edited) => self.was_edited(*edited),
+            Happened::Released(release) => self.was_released(*release),
             Happened::Held
             | Happened::Notice(_)
             | Happened::Asked(_)

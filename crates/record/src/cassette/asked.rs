@@ -26,7 +26,7 @@ pub(super) fn comparable(params: Option<&Bytes>) -> Result<Value, Incomparable> 
     let Some(params) = params else {
         return Ok(Value::Object(Map::new()));
     };
-    let mut value = tree(&redact(params))?;
+    let mut value = exact_tree(&redact(params))?;
     if let Some(object) = value.as_object_mut() {
         without_hop(object, &HOP);
     }
@@ -36,6 +36,39 @@ pub(super) fn comparable(params: Option<&Bytes>) -> Result<Value, Incomparable> 
 /// A text as a tree, which has a depth.
 pub(super) fn tree(raw: &[u8]) -> Result<Value, Incomparable> {
     Ok(serde_json::from_slice(raw)?)
+}
+
+/// The same, to be compared: a number with more digits than a reader keeps is the text of
+/// them, so that two of which only those differ are not the same.
+pub(super) fn exact_tree(raw: &[u8]) -> Result<Value, Incomparable> {
+    let mut value = tree(raw)?;
+    if !text::is_exact(raw) {
+        put_exact(&mut value, raw);
+    }
+    Ok(value)
+}
+
+/// As deep as the tree is, which has a cap.
+fn put_exact(value: &mut Value, raw: &[u8]) {
+    match value {
+        Value::Object(members) => {
+            for member in text::members(raw) {
+                let key = text::text(member.key.of(raw));
+                if let Some(value) = key.and_then(|key| members.get_mut(&*key)) {
+                    put_exact(value, member.value.of(raw));
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (item, span) in items.iter_mut().zip(text::elements(raw)) {
+                put_exact(item, span.of(raw));
+            }
+        }
+        Value::Number(_) if !text::is_exact(raw) => {
+            *value = format!("{} (a number)", String::from_utf8_lossy(raw)).into();
+        }
+        _ => {}
+    }
 }
 
 /// Takes these keys out of an object's `_meta`.

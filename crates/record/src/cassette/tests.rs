@@ -238,6 +238,22 @@ fn files_are_private_whole_and_not_too_many() {
     assert_eq!((cassette.hellos.len(), cassette.calls.len()), (1, 1));
 }
 
+/// A reader keeps seventeen digits of a number, and servers may mean more.
+#[test]
+fn numbers_that_a_reader_takes_for_the_same_differ() {
+    let with = |number: &str| {
+        let text = format!("{{\"a\":[1,{{\"n\":{number}}}],\"b\":1.50}}");
+        asked::exact_tree(text.as_bytes()).unwrap()
+    };
+    let (one, two) = ("12345678901234567890123", "12345678901234567890124");
+    assert_eq!(differences(&with(one), &with(one), &[]), []);
+    let found = differences(&with(one), &with(two), &[]);
+    assert_eq!(found[0].path, "/a/1/n");
+    assert_eq!(found[0].recorded, Some(json!(format!("{one} (a number)"))));
+    // What is kept whole stays a number.
+    assert_eq!(with("1.0")["b"], json!(1.5));
+}
+
 #[test]
 fn differences_are_named_by_path() {
     let one = json!({"a": [1, 2], "b": {"c/d": 1}, "gone": 1,

@@ -3,6 +3,7 @@
 
 mod carried;
 mod run;
+mod said;
 
 pub use run::verify;
 
@@ -79,6 +80,11 @@ impl Report {
     pub fn count(&self, outcome: Outcome) -> usize {
         let of = |case: &&Case| case.outcome == outcome;
         self.cases.iter().filter(of).count()
+    }
+
+    /// Whether anything was asked at all.
+    pub fn has_asked(&self) -> bool {
+        self.count(Outcome::Skipped) < self.cases.len()
     }
 
     /// Whether all that was asked is as it was.

@@ -165,7 +165,8 @@ impl Follow for Counting {
             Happened::Held => self.shared.list.answer_held(self.number),
             Happened::Edited(_) => self.shared.list.edited(self.number),
             Happened::Notice(_)
-            | Happened::Answered { .. }
+            | Happened::Released(_)
+            | Happened::Answered(..)
             | Happened::Parked
             | Happened::Resumed(_) => {}
         }

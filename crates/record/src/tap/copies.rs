@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use switchboard_api::calls::{Call, Copies, Crossed};
-use switchboard_local::shell;
+use switchboard_local::{percent, shell};
 use switchboard_wire::{Method, Revision};
 
 /// Where the gateway is, for whoever knows better.
@@ -45,7 +45,11 @@ fn curl(call: &Call, request: &Value, messages: &[Crossed], line: &str) -> Strin
     let (address, line, name) = match &call.server {
         Some(server) => {
             let (line, name) = with_own_names(request, messages, line);
-            (format!("{GATEWAY}/mcp/{}", in_path(server)), line, name)
+            (
+                format!("{GATEWAY}/mcp/{}", percent::encoded(server, "")),
+                line,
+                name,
+            )
         }
         None => (format!("{GATEWAY}/mcp"), line.to_owned(), None),
     };
@@ -98,20 +102,6 @@ fn with_own_names(request: &Value, messages: &[Crossed], line: &str) -> (String,
         true => (line.to_owned(), name),
         false => (own.to_string(), name),
     }
-}
-
-/// A name as a part of a path.
-fn in_path(name: &str) -> String {
-    let mut path = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                path.push(char::from(byte));
-            }
-            other => path.push_str(&format!("%{other:02X}")),
-        }
-    }
-    path
 }
 
 /// A word for a shell.

@@ -130,6 +130,7 @@ pub(super) fn detail(
             word.to_owned()
         }),
         rule: decided.map(|(_, rule)| secret::text(rule).into_owned()),
+        waited: Vec::new(),
         missing,
         copies,
     }

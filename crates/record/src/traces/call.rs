@@ -270,10 +270,11 @@ impl Follow for Call {
             Happened::Resumed(resumed) => state.resumed(resumed),
             Happened::Routed(_)
             | Happened::Held
+            | Happened::Released(_)
             | Happened::Edited(_)
             | Happened::Notice(_)
             | Happened::Asked(_)
-            | Happened::Answered { .. } => {}
+            | Happened::Answered(..) => {}
         }
     }
 

@@ -2,6 +2,7 @@
 //! variables.
 
 use super::sampler::Sampler;
+use switchboard_local::percent;
 use switchboard_wire::{meta, trace::TraceContext};
 
 /// How spans travel.
@@ -222,23 +223,7 @@ fn resource(
 
 /// A value with its `%20`s read.
 fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let escape = after.get(..2).filter(|_| *first == b'%');
-        let escape = escape.and_then(|digits| std::str::from_utf8(digits).ok());
-        match escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8_lossy(&percent::decoded_leniently(text)).into_owned()
 }
 
 #[cfg(test)]

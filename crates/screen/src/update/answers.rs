@@ -6,7 +6,7 @@ use crate::{
     limits,
     message::{Effect, Link},
     model::{Model, View},
-    page::{Confirm, Kind, Outcome, SignInPage, Tab},
+    page::{CallPage, Confirm, Kind, Outcome, SignInPage, Tab},
 };
 use serde::de::DeserializeOwned;
 use switchboard_api::{
@@ -131,7 +131,7 @@ fn took(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec<Effe
         }
         Ask::Cancel(_) => model.tell("cancelled"),
         Ask::Detail(id) => return Ok(detail(model, id, read(text)?)),
-        Ask::Replay(id, _) => replayed(model, id, read(text)?),
+        Ask::Replay(id, _) => return Ok(replayed(model, id, read(text)?)),
         Ask::Answer { .. } => return Ok(answer_taken(model, read(text)?)),
         Ask::Rule(rule) => ruled(model, *rule, read(text)?),
         Ask::Act { verb, segment, .. } => return Ok(done(model, verb, &segment, read(text)?)),
@@ -200,20 +200,29 @@ fn detail(model: &mut Model, id: u64, detail: Detail) -> Vec<Effect> {
     effects
 }
 
-fn replayed(model: &mut Model, id: u64, replayed: calls::Replayed) {
-    let same = if replayed.same {
-        "the same answer"
-    } else {
-        "another answer"
-    };
-    model.tell(format!("made again: {same}"));
+fn replayed(model: &mut Model, id: u64, replayed: calls::Replayed) -> Vec<Effect> {
+    model.tell(format!("made again: {}", replayed.words()));
+    let mut shown = false;
     for page in &mut model.pages {
         if let Kind::Call(call) = &mut page.kind
             && call.call == id
         {
             call.replayed = Some(replayed.clone());
+            page.scroll = 0;
+            shown = true;
         }
     }
+    // From the list: what differs is on its page, unless somebody has gone elsewhere.
+    if shown || replayed.same || !model.pages.is_empty() || model.view != View::Traffic {
+        return Vec::new();
+    }
+    let page = CallPage {
+        call: id,
+        replayed: Some(replayed),
+        ..CallPage::default()
+    };
+    open(model, Kind::Call(Box::new(page)));
+    vec![Effect::Ask(Ask::Detail(id))]
 }
 
 /// Something was done with a server.

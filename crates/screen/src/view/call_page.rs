@@ -185,10 +185,14 @@ pub(super) fn call(model: &Model, page: &CallPage, width: usize) -> Vec<Line> {
         let rule = detail.rule.as_deref().unwrap_or("no rule");
         lines.push(Line::of(format!(" {decision} by {rule}"), Look::Dim));
     }
+    for waited in &detail.waited {
+        lines.push(Line::of(format!(" {}", waited.words()), Look::Dim));
+    }
     if let Some(error) = &call.error {
         let error = text::wrapped(error, width).into_iter();
         lines.extend(error.map(|line| Line::of(format!(" {line}"), Look::Bad)));
     }
+    lines.extend(again(page, width));
     for message in &detail.messages {
         lines.push(Line::empty());
         lines.extend(crossed(message, page.raw, width));
@@ -198,7 +202,6 @@ pub(super) fn call(model: &Model, page: &CallPage, width: usize) -> Vec<Line> {
         lines.push(Line::empty());
         lines.push(Line::of(text, Look::Dim));
     }
-    lines.extend(again(page));
     lines
 }
 
@@ -238,32 +241,40 @@ fn crossed(message: &Crossed, is_raw: bool, width: usize) -> Vec<Line> {
     lines
 }
 
-/// Where the answer differed when it was made again.
-fn again(page: &CallPage) -> Vec<Line> {
+/// Where the answer differed when it was made again. It stands before the messages: whoever
+/// has just made it again looks for nothing else.
+fn again(page: &CallPage, width: usize) -> Vec<Line> {
     let Some(replayed) = &page.replayed else {
         return Vec::new();
     };
-    let same = if replayed.same {
-        "the same answer"
-    } else {
-        "another answer"
-    };
-    let mut lines = vec![
-        Line::empty(),
-        Line::of(format!(" made again: {same}"), Look::Bold),
-    ];
-    for difference in &replayed.differences {
-        let side =
-            |value: &Option<Value>| value.as_ref().map_or(String::new(), ToString::to_string);
-        lines.push(Line::of(format!(" {}", difference.path), Look::Dim));
-        lines.push(Line::of(
-            format!(" - {}", side(&difference.before)),
-            Look::Removed,
-        ));
-        lines.push(Line::of(
-            format!(" + {}", side(&difference.after)),
-            Look::Added,
-        ));
+    let title = format!(" made again: {}", replayed.words());
+    let mut lines = vec![Line::empty(), Line::of(title, Look::Bold)];
+    for difference in replayed.differences.iter().take(limits::DIFFERENCES) {
+        let path = match difference.path.as_str() {
+            "" => "/",
+            path => path,
+        };
+        lines.push(Line::of(format!(" {path}"), Look::Dim));
+        for (mark, value, look) in [
+            ('-', &difference.before, Look::Removed),
+            ('+', &difference.after, Look::Added),
+        ] {
+            let Some(value) = value else { continue };
+            let rows = text::wrapped(&value.to_string(), width.saturating_sub(3).max(8));
+            let rows = rows.into_iter().take(limits::DIFFERENCE_ROWS);
+            lines.extend(rows.map(|row| Line::of(format!(" {mark} {row}"), look)));
+        }
+    }
+    let more = replayed
+        .differences
+        .len()
+        .saturating_sub(limits::DIFFERENCES);
+    if more > 0 {
+        let text = format!(
+            " and {more} more: switchboard traffic replay {} shows them",
+            page.call
+        );
+        lines.push(Line::of(text, Look::Dim));
     }
     lines
 }

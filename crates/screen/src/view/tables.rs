@@ -265,7 +265,11 @@ pub(super) fn clients(model: &Model, canvas: &mut Canvas<'_>) {
             (&format!(" {}", token.name), name, Look::Plain),
             ("token", 6, Look::Dim),
             (&time(token.made), 8, Look::Plain),
-            (&time(token.used), 8, Look::Plain),
+            (
+                &token.used.map_or("never".to_owned(), |at| model.clock(at)),
+                8,
+                Look::Plain,
+            ),
             (
                 &format!("{} + {}", token.sessions, token.in_flight),
                 12,
@@ -279,7 +283,12 @@ pub(super) fn clients(model: &Model, canvas: &mut Canvas<'_>) {
                 (&format!(" {called} {version}"), name, Look::Plain),
                 ("client", 6, Look::Good),
                 (&time(Some(client.since)), 8, Look::Plain),
-                (&time(client.seen), 8, Look::Plain),
+                // One that is connected is there now.
+                (
+                    &client.seen.map_or("now".to_owned(), |at| model.clock(at)),
+                    8,
+                    Look::Plain,
+                ),
                 (&format!("as {}", client.principal), 12, Look::Dim),
             ])
         }

@@ -1,6 +1,9 @@
 //! What keys ask for: a line for each act.
 
-use crate::samples::{Bench, NOON, call, question, server};
+use crate::{
+    samples::{Bench, NOON, call, question, server},
+    views::{cells, text},
+};
 use serde_json::json;
 use switchboard_api::{events::Event, questions::Kind, state::Client};
 use switchboard_screen::{Effect, Key, Link, Message, View, page};
@@ -307,4 +310,37 @@ fn what_was_asked_for_at_the_start_is_opened() {
     assert_eq!(bench.model.view, View::Servers);
     bench.types("qq");
     assert!(matches!(bench.done.last(), Some(Effect::Quit)));
+}
+
+/// What differs is there to be seen at once, wherever it was made again from.
+#[test]
+fn a_call_that_is_made_again_shows_what_differs() {
+    for typed in ["3jjry", "3jj\nry"] {
+        let mut bench = Bench::new(80, 24);
+        bench.types(typed);
+        let shown = text(&cells(&bench.model));
+        for line in [
+            "made again: 1 difference",
+            " /content/0/text",
+            " - \"a\"",
+            " + \"b\"",
+        ] {
+            assert!(
+                shown.contains(line),
+                "{typed:?}: {line:?} is not in\n{shown}"
+            );
+        }
+    }
+    // Who has gone elsewhere meanwhile is only told.
+    let mut bench = Bench::new(80, 24);
+    bench.types("3jj");
+    let replay = Box::new(switchboard_screen::Ask::Replay(1, Box::default()));
+    bench.types("4");
+    let answer = json!({"same": false, "differences": [{"path": "/a", "before": 1}]});
+    bench.happens(Message::Answered {
+        ask: replay,
+        answer: Ok(answer.to_string().into_bytes()),
+    });
+    assert!(bench.model.pages.is_empty());
+    assert!(text(&cells(&bench.model)).contains("made again: 1 difference"));
 }

@@ -24,6 +24,7 @@ use super::{
     answer::{Answer, No, Reply},
     asking::{Ask, Who},
     feed::Wanted,
+    questions,
 };
 use crate::{limits, watching::Tapping};
 use std::{collections::HashMap, sync::Arc};
@@ -205,10 +206,12 @@ async fn detail(api: &Api, tapping: &Tapping, ask: &Ask, secrets: Secrets) -> An
     let repeatable = Repeatable::of_server(api, call.server.as_deref()).await;
     let address = api.address.get().copied();
     let (tap, sees) = (tapping.tap.clone(), sees(&ask.who));
+    let waited = questions::of_call(api, call.id);
     let read = move || {
         let gone = || No::gone(format!("call {} is not kept any more", call.id));
         let mut detail = tap.detail(call.id, sees, secrets).ok_or_else(gone)?;
         repeatable.mark(&mut detail.call);
+        detail.waited = waited;
         if let (Some(curl), Some(address)) = (&mut detail.copies.curl, address) {
             *curl = curl.replace(GATEWAY, &format!("http://{address}"));
         }

@@ -10,7 +10,7 @@ use crate::watching::Uses;
 use std::{collections::BTreeSet, sync::Arc};
 use switchboard_api::insight::{Bill, List as Listed, Log, Metrics, SetLog, TapState, Unused};
 use switchboard_host::catalog::{List, Merged};
-use switchboard_model::estimate_tokens;
+use switchboard_model::cost;
 use switchboard_process as process;
 use switchboard_record::{audit::Record, tap::quoted};
 use switchboard_tasks as tasks;
@@ -106,7 +106,7 @@ fn listed(principal: String, items: &Merged, uses: &Uses) -> Listed {
         ..Listed::default()
     };
     for item in items.iter() {
-        let tokens = estimate_tokens(item.text().len());
+        let tokens = cost(item.server.name(), &item.item.raw);
         list.tokens += tokens;
         let (server, tool) = (item.server.name(), &item.item.key);
         if uses.last(server, tool).is_none() {

@@ -37,8 +37,7 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     if approved.is_empty() {
         return Err(No::conflict("nothing of this waits for approval").field("/only"));
     }
-    let guard = api.host.guard();
-    guard
+    api.host
         .approve(&server, &approved)
         .map_err(|fault| No::broken(&fault))?;
     let what: Vec<String> = all(&approved).map(pins::Change::called).collect();

@@ -22,6 +22,7 @@ use crate::limits;
 use serde_json::Value;
 use std::sync::{Arc, Weak};
 use switchboard_api::{
+    calls::Waited,
     events::Event,
     questions::{Answer as Said, Kind, Question, Questions, Taken},
     sessions::Role,
@@ -232,6 +233,15 @@ pub(super) async fn take(
     }
 }
 
+/// What people were asked about a call.
+pub(super) fn of_call(api: &Api, call: u64) -> Vec<Waited> {
+    let asked = api.host.desk().of_call(call);
+    asked
+        .iter()
+        .map(|question| shown::waited(question))
+        .collect()
+}
+
 /// Whether it is one of the answers that the question takes.
 fn fits(question: &Question, said: &Said) -> Result<(), No> {
     if question.answers.contains(&said.action) {
@@ -265,6 +275,7 @@ fn record(api: &Api, question: &Question, by: &str) {
     api.watching.record(
         Record::new("answer")
             .plain("question", question.id.as_str())
+            .plain("call", question.call)
             .with("kind", kind)
             .with("principal", question.principal.clone())
             .with("server", question.server.clone())

@@ -8,10 +8,10 @@ use super::{
     breakpoints, calls, events, insight, people, pins, questions, servers, sessions, settings,
     state, tokens, tools,
 };
-use percent::decoded;
 use std::sync::Arc;
 use switchboard_api::routes::{Edits, ROUTES, Route};
 use switchboard_gateway::{Asked, Controlled};
+use switchboard_local::percent;
 
 /// What the paths begin with, below `/api/`.
 pub(crate) const VERSION: &str = "v1/";
@@ -140,24 +140,9 @@ fn fit(pattern: &str, path: &str) -> Option<Vec<String>> {
     }
 }
 
-mod percent {
-    /// A part of a path as it was meant.
-    pub(super) fn decoded(part: &str) -> Option<String> {
-        let mut bytes = Vec::with_capacity(part.len());
-        let mut rest = part.bytes();
-        while let Some(byte) = rest.next() {
-            let byte = match byte {
-                b'%' => {
-                    let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                    let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-                    u8::try_from(high * 16 + low).ok()?
-                }
-                byte => byte,
-            };
-            bytes.push(byte);
-        }
-        String::from_utf8(bytes).ok()
-    }
+/// A part of a path as it was meant.
+fn decoded(part: &str) -> Option<String> {
+    String::from_utf8(percent::decoded(part)?).ok()
 }
 
 /// One topic answers. What is in the table and not here is not there.

@@ -29,7 +29,7 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("POST", "forms") => {
             let Form { schema, value } = ask.body()?;
             let faults = match &value {
-                Some(value) => faults(&schema, value).await?,
+                Some(value) => faults(&schema, value).await?.0,
                 None => Vec::new(),
             };
             Reply::json(&Fields {
@@ -39,31 +39,35 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         }
         ("POST", "validate") => {
             let Validate { schema, value } = ask.body()?;
-            let faults = faults(&schema, &value).await?;
-            Reply::json(&Validated { faults })
+            let (faults, unchecked) = faults(&schema, &value).await?;
+            Reply::json(&Validated { faults, unchecked })
         }
         _ => Err(No::unavailable("this gateway does not have this")),
     }
 }
 
-/// What is wrong with a value, by the validator that calls go through.
-async fn faults(schema: &Value, value: &Value) -> Result<Vec<Fault>, No> {
+/// What is wrong with a value, by the validator that calls go through, and which patterns of
+/// the schema that does not look at.
+async fn faults(schema: &Value, value: &Value) -> Result<(Vec<Fault>, Vec<String>), No> {
     let text = |value: &Value| serde_json::to_vec(value).map_err(|fault| No::broken(&fault));
     let validators = Validators::new(PATIENT_VALIDATION);
-    match validators.check(&text(schema)?, &text(value)?).await {
-        Verdict::Valid => Ok(Vec::new()),
-        Verdict::Invalid(invalid) => Ok(invalid
+    let schema = text(schema)?;
+    let faults = match validators.check(&schema, &text(value)?).await {
+        Verdict::Valid => Vec::new(),
+        Verdict::Invalid(invalid) => invalid
             .issues
             .into_iter()
             .map(|issue| Fault {
                 path: pointer(&issue.path),
                 error: issue.problem,
             })
-            .collect()),
+            .collect(),
         Verdict::Unchecked(why) => {
-            Err(No::invalid(format!("this schema cannot be used: {why}")).field("/schema"))
+            let no = No::invalid(format!("this schema cannot be used: {why}"));
+            return Err(no.field("/schema"));
         }
-    }
+    };
+    Ok((faults, validators.left_out(&schema)))
 }
 
 /// Where a result does not fit what its tool says of its results, as its server lists it.
@@ -90,7 +94,7 @@ pub(super) async fn unfit(
         return vec!["structuredContent is missing".to_owned()];
     };
     match faults(schema, content).await {
-        Ok(faults) => faults
+        Ok((faults, _)) => faults
             .into_iter()
             .map(|fault| format!("{} {}", fault.path, fault.error).trim().to_owned())
             .collect(),

@@ -3,6 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderValue, Uri, header, uri::Authority};
 use std::path::PathBuf;
+use switchboard_local::percent;
 
 /// An address, taken apart.
 #[derive(Clone, Debug)]
@@ -104,31 +105,12 @@ fn unix(rest: &str) -> Result<Address, AddressError> {
 /// `user:password`, both percent-encoded, as `Basic …`.
 fn basic(user: &str) -> Option<HeaderValue> {
     let (user, password) = user.split_once(':').unwrap_or((user, ""));
-    let mut plain = decoded(user);
+    let mut plain = percent::decoded_leniently(user);
     plain.push(b':');
-    plain.extend(decoded(password));
+    plain.extend(percent::decoded_leniently(password));
     let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(plain))).ok()?;
     value.set_sensitive(true);
     Some(value)
-}
-
-fn decoded(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        let hex = |at: usize| tail.get(at).and_then(|digit| (*digit as char).to_digit(16));
-        match (byte, hex(0), hex(1)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                rest = &tail[2..];
-            }
-            _ => {
-                out.push(byte);
-                rest = tail;
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]

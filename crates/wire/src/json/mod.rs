@@ -2,11 +2,13 @@
 //! that replace spans. No trees are built here.
 
 mod edits;
+mod exact;
 mod object;
 mod scan;
 mod string;
 
 pub use edits::Edits;
+pub use exact::is_exact;
 pub(crate) use object::{Checked, check_places, places};
 pub use object::{Duplicate, FieldError, Member, Members, elements, field, fields, members};
 pub(crate) use scan::TextError;

@@ -107,12 +107,11 @@ fn text(replayed: &Replayed) -> String {
         .iter()
         .map(|run| list::line(&run.call))
         .collect();
-    lines.push(match (replayed.same, replayed.differences.is_empty()) {
-        (true, _) => "the result is the same, byte for byte".to_owned(),
-        (false, true) => "there is nothing to compare the result with".to_owned(),
-        (false, false) if replayed.differences.len() == 1 => "1 difference:".to_owned(),
-        (false, false) => format!("{} differences:", replayed.differences.len()),
-    });
+    let mark = match replayed.same || replayed.differences.is_empty() {
+        true => "",
+        false => ":",
+    };
+    lines.push(format!("{}{mark}", replayed.words()));
     let shown = |value: &Option<Value>| {
         let text = value
             .as_ref()

@@ -56,6 +56,8 @@ fn text(shown: &Detail) -> String {
     if let (Some(decision), Some(rule)) = (&shown.decision, &shown.rule) {
         lines.push(safe::line(&format!("decided: {decision} ({rule})")));
     }
+    let waited = shown.waited.iter();
+    lines.extend(waited.map(|one| safe::line(&one.words())));
     let width = match paint.terminal || term::says_columns() {
         true => term::width(),
         false => 160,

@@ -1,6 +1,9 @@
 //! Following one server: how it is doing, from the first meeting on.
 
-use crate::show::{sums::counted, term::Paint};
+use crate::{
+    limits,
+    show::{sums::counted, term::Paint},
+};
 use std::sync::Arc;
 use switchboard::tasks;
 use switchboard::{
@@ -86,6 +89,8 @@ pub struct Follower {
     tell: mpsc::Sender<News>,
     /// Counts what may have changed the number of somebody's tools.
     changes: watch::Sender<u64>,
+    /// Counts on where somebody else has changed what may be seen.
+    _decisions: AbortOnDropHandle<()>,
 }
 
 impl Follower {
@@ -96,6 +101,7 @@ impl Follower {
             caller: Arc::new(Caller::hearing(host.clone(), &ear)),
             pools: Arc::new(Pools::new(settings)),
             tell,
+            _decisions: count_decisions(host, changes.clone()),
             changes,
         }
     }
@@ -143,6 +149,22 @@ impl Follower {
     pub fn count_again(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
+}
+
+/// Follows what decides about tools: an approval or another rule, wherever it is made, is
+/// heard by nobody who listens to servers only.
+fn count_decisions(host: &Arc<Host>, changes: watch::Sender<u64>) -> AbortOnDropHandle<()> {
+    let guard = host.guard().clone();
+    AbortOnDropHandle::new(tasks::spawn(tasks::Kind::Upkeep, async move {
+        let mut version = guard.version();
+        loop {
+            guard.outdates(version).await;
+            // Servers that are met for the first time change it, too, each by itself.
+            tokio::time::sleep(limits::RULES_PAUSE).await;
+            version = guard.version();
+            changes.send_modify(|changes| *changes += 1);
+        }
+    }))
 }
 
 async fn meet(caller: &Caller, server: &Arc<Server>) -> How {

@@ -150,6 +150,26 @@ async fn a_cassette_cannot_say_that_a_tool_does_no_harm() {
     assert!(got.contains("tools/call"), "{got}");
 }
 
+/// Silence is no yes: where nothing was asked, nothing is as it was.
+#[tokio::test]
+async fn what_compares_nothing_is_no_yes() {
+    let world = World::new();
+    let folder = world.home();
+    world.configure(&servers([("s", shell_server("", "", &folder))]));
+    let file = world.write("home/s.mcp.jsonl", of_ok());
+    let file = file.display().to_string();
+    for (filter, why) in [
+        ("nope", "matches --filter"),
+        ("ok", "--all calls every tool"),
+    ] {
+        let args = ["verify", &file, "--configured", "s", "--filter", filter];
+        let ran = world.run(&args).await;
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.err.contains("nothing was compared"), "{ran:?}");
+        assert!(ran.err.contains(why), "{ran:?}");
+    }
+}
+
 /// A server of the configuration is held to it under its rules.
 #[tokio::test]
 async fn what_is_forbidden_is_not_called_to_verify_it() {

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use std::time::Duration;
 use switchboard_testkit::{
     DEADLINE,
-    history::{Caller, History, Lanes, What, Work, check},
+    history::{History, Lanes, What, Work, check},
     nats::Nats,
     world::tries,
 };
@@ -53,14 +53,7 @@ async fn no_promise_is_broken_whatever_is_done_to_a_cluster() {
         steps: 8,
         interval: 15,
     };
-    let places: Vec<String> = fleet.replicas.iter().map(|it| it.url.clone()).collect();
-    let mut callers = Vec::new();
-    for lane in 0..LANES {
-        let at = &places[lane % places.len()];
-        let caller = Caller::new(&format!("{at}/mcp"), &history, &work).await;
-        callers.push(caller.spraying(&places));
-    }
-    let lanes = Lanes::begin(callers);
+    let lanes = Lanes::begin(fleet.callers(LANES, &history, &work).await);
     let asked_for = std::env::var("SWITCHBOARD_SOAK_ROUNDS").ok();
     let rounds = asked_for.and_then(|count| count.parse().ok());
     let rounds = rounds.unwrap_or(tries(1, 20));

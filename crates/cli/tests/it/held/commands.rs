@@ -90,6 +90,46 @@ async fn a_typed_call_that_is_refused_is_no_answer_of_its_server() {
     assert!(!ran.err.contains("answered with an error"), "{ran:?}");
 }
 
+/// Whoever looks at a call later sees that it was held, and who refused it; the record of
+/// calls says the same.
+#[tokio::test]
+async fn who_refused_a_call_that_was_held_is_shown() {
+    let stage = Stage::new(&[]).await;
+    stage.hold("tool:echo", "call").await;
+    stage.hold("tool:echo", "result").await;
+    let called = calling(stage.legacy().await, "echo", json!({"nonce": "a"}));
+    let held = stage.one_held().await;
+    stage.answer(&held, &json!({"action": "release"})).await;
+    let held = stage.one_held().await;
+    let call = held["call"].to_string();
+    let shown = stage.world.run(&["traffic", "show", &call]).await;
+    let says = |line: &str| assert!(shown.out.lines().any(|said| said == line), "{shown:?}");
+    says("held before it was called: release by control");
+    says("its answer was held: waits");
+    stage.answer(&held, &json!({"action": "refuse"})).await;
+    assert!(error(&called.await.unwrap()).contains("a person kept it back"));
+    let shown = stage.world.run(&["traffic", "show", &call]).await;
+    assert!(
+        shown
+            .out
+            .contains("\nits answer was held: refuse by control\n"),
+        "{shown:?}"
+    );
+    let recorded = stage.records("call").await;
+    let of_it = |record: &&serde_json::Value| record["call"].to_string() == call;
+    let one = recorded.iter().find(of_it).expect("a record");
+    assert_eq!(
+        one["held"],
+        json!([
+            {"at": "call", "answer": "release", "by": "control"},
+            {"at": "answer", "answer": "refuse", "by": "control"},
+        ]),
+        "{one}"
+    );
+    let answers = stage.records("answer").await;
+    assert_eq!(answers.iter().filter(of_it).count(), 2, "{answers:?}");
+}
+
 #[tokio::test]
 async fn without_a_gateway_it_is_told() {
     let world = World::new();

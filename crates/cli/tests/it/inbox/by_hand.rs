@@ -4,6 +4,7 @@
 use super::{Stage, text};
 use http::Method;
 use serde_json::json;
+use switchboard_testkit::world::{World, answering};
 
 #[tokio::test]
 async fn a_form_of_a_call_by_hand_is_answered_in_the_inbox() {
@@ -48,4 +49,53 @@ async fn whether_a_call_by_hand_is_meant_is_no_question_for_the_inbox() {
     let count = json!({"server": "e", "name": "counted", "arguments": {}});
     let (_, counted) = stage.api(Method::POST, "calls", &count).await;
     assert_eq!(text(&counted), "1");
+}
+
+/// What a server offers in a form and looks like a secret.
+const OFFERED: &str = "ghp_aZ09aZ09aZ09aZ09aZ09aZ09aZ09aZ09aZ09";
+
+/// A secret that a form offers is not shown, and is what is sent where it is left as it is.
+#[tokio::test]
+async fn a_secret_that_a_form_offers_is_sent_as_it_was_offered() {
+    let world = World::repository();
+    let folder = world.path("home/repo");
+    let offers = |default: &str| json!({"type": "string", "default": default});
+    let fields = json!({"user": offers("ada"), "password": offers(OFFERED)});
+    let schema = json!({"type": "object", "properties": fields});
+    let params = json!({"message": "Sign in", "requestedSchema": schema});
+    let method = "elicitation/create";
+    let question = json!({"jsonrpc": "2.0", "id": 99, "method": method, "params": params});
+    world.write("home/repo/question", format!("{question}\n"));
+    let cases = r#"
+    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) answer='"result":{"tools":[{"name":"ask","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) call=$id; id=; cat question ;;
+    *'"action"'*) id=$call; answer='"result":{"content":[{"type":"text","text":"done"}]}' ;;
+"#;
+    let script = answering(r#"printf '%s\n' "$line" >> got"#, cases);
+    let server = json!({"command": "sh", "args": ["-c", script], "cwd": folder});
+    world.write_settings(&json!({
+        "mcpServers": {"e": server},
+        "approvals": {"askAt": "inbox"},
+    }));
+    let stage = Stage::serve(world).await;
+    for (password, sent) in [("[redacted]", OFFERED), ("another", "another")] {
+        let called = super::calling(stage.legacy(&json!({})).await, "ask");
+        let form = stage.question("form").await;
+        assert!(!form.to_string().contains("ghp_"), "{form}");
+        let offered = &form["schema"]["properties"]["password"]["default"];
+        assert_eq!(offered, "[redacted]", "{form}");
+        let content = json!({"user": "ada", "password": password});
+        let said = json!({"action": "accept", "content": content});
+        let (status, said) = stage.answer(&form, &said).await;
+        assert_eq!(status, 200, "{said}");
+        assert_eq!(text(&called.await.unwrap()), "done");
+        let got = stage.world.read("home/repo/got");
+        let last = got.lines().rfind(|line| line.contains("\"action\""));
+        let last = last.expect("an answer");
+        assert!(
+            last.contains(sent) && !last.contains("[redacted]"),
+            "{last}"
+        );
+    }
 }

@@ -2,11 +2,12 @@
 //! What is approved is what was shown.
 
 use super::{LONG, Stage};
+use crate::support::screen::Shown;
 use http::Method;
 use serde_json::{Value, json};
 use switchboard_testkit::{
     oauth::{Site, follow},
-    world::{World, echo, protected},
+    world::{World, echo, protected, shell_server},
 };
 use url::Url;
 
@@ -180,4 +181,29 @@ async fn signing_in_and_out_by_verbs() {
         let (status, _) = stage.api_as(&own, Method::POST, &path, &none).await;
         assert_eq!(status, 403, "{verb}");
     }
+}
+
+/// Whoever looks at the table of `up` sees what somebody else approves.
+#[test]
+fn an_approval_from_the_inbox_is_seen_in_the_table_of_up() {
+    let world = World::repository();
+    let folder = world.path("home/repo");
+    world.write("home/repo/says", "as it was");
+    world.write_settings(&json!({
+        "mcpServers": {"shelf": shell_server("", "", &folder)},
+        "permissions": {"pins": "hold"},
+    }));
+    let mut shown = Shown::screen(world.on_terminal(40, 120, "up --port 0 --no-builtins"));
+    shown.until("it is there", |rows| rows.says("shelf", "connected"));
+    world.write("home/repo/says", "something else");
+    world.show(&["reconnect", "shelf"]).ok();
+    shown.until("it is held", |rows| rows.has("waits for approval: "));
+    let inbox = world.show(&["inbox", "--json"]).ok().json();
+    let id = inbox[0]["id"].as_str().expect("a question");
+    world.show(&["answer", id, "approve"]).ok();
+    shown.until("it was approved", |rows| {
+        rows.says("shelf", "connected") && !rows.has("waits for approval")
+    });
+    shown.until("it has its tool", |rows| rows.has("1 tool"));
+    assert_eq!(shown.end(), Some(0));
 }

@@ -184,7 +184,13 @@ async fn a_call_that_takes_too_long() {
 }
 
 #[tokio::test]
-async fn ctrl_c_cancels_the_call_and_ends_with_130() {
+async fn a_signal_cancels_the_call_and_says_which_it_was() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        cancelled_by(signal, code).await;
+    }
+}
+
+async fn cancelled_by(signal: Signal, code: i32) {
     // What the server gets is written down on its way in.
     let launch = switchboard();
     let seen = launch.home().join("seen");
@@ -209,9 +215,9 @@ async fn ctrl_c_cancels_the_call_and_ends_with_130() {
     ];
     let mut program = launch.args(args).spawn();
     program.wait_for_line("progress: 1/").await;
-    program.signal(Signal::INT);
+    program.signal(signal);
     let status = program.wait(DEADLINE).await;
-    assert_eq!(status.code(), Some(130), "{}", program.stderr());
+    assert_eq!(status.code(), Some(code), "{}", program.stderr());
     let seen = std::fs::read_to_string(seen).unwrap();
     assert!(seen.contains("notifications/cancelled"), "{seen}");
 }

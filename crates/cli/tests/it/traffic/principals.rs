@@ -81,6 +81,12 @@ async fn what_lists_cost_is_told_with_what_nobody_uses() {
         list["tokens"].as_u64() > list["unusedTokens"].as_u64(),
         "{bill}"
     );
+    // The same number wherever it is said.
+    let listed = world.run(&["list"]).await.ok().out;
+    let about = listed.split("(about ").skip(1);
+    let costs = about.map(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+    let sum: Option<u64> = costs.sum();
+    assert_eq!(list["tokens"].as_u64(), sum, "{bill} {listed}");
     let unused = list["unused"].as_array().expect("a list");
     let has = |tool: &str| unused.iter().any(|one| one["tool"] == tool);
     assert!(has("mcp__two__echo") && !has("mcp__one__echo"), "{bill}");

@@ -21,7 +21,7 @@ export function Audit({ query }) {
           ? html`<${Empty} title="No record is kept">Start the gateway with <code>--audit FILE</code>, or set it in the settings, and what happens is put on record.<//>`
           : read.value.records.length === 0
             ? html`<${Empty} title="Nothing on record">${filter ? 'Nothing matches.' : 'Nothing has happened yet.'}<//>`
-            : html`<div class="table"><table><thead><tr><th>When</th><th>What</th><th>Who</th><th>About</th></tr></thead>
+            : html`<div class="table records"><table><thead><tr><th>When</th><th>What</th><th>Who</th><th>About</th></tr></thead>
               <tbody>${read.value.records.map((record, at) => html`<${Row} key=${at} record=${record} />`)}</tbody></table>
               </div>${read.value.more && html`<p class="quiet">There are older ones: <code>switchboard audit</code> has them all.</p>`}`
     }
@@ -44,7 +44,7 @@ function Row({ record }) {
   const [open, setOpen] = useState(false);
   return html`<tr data-testid="record"><td class="tight"><button type="button" class="more" aria-expanded=${open}
     onClick=${() => setOpen(!open)}>${when(first(record, ['at', 'time', 'when', 'ts']))}</button></td>
-    <td>${line(first(record, ['event', 'kind', 'what', 'did', 'method', 'action']), 60)} ${line(first(record, ['outcome', 'decision', 'status']), 30)}
+    <td>${line(first(record, ['event', 'kind', 'what', 'did', 'method', 'action']), 60)} ${line(first(record, ['outcome', 'answer', 'decision', 'status']), 30)}
       </td><td>${line(first(record, ['principal', 'by', 'who', 'user', 'client']), 40)}</td>
     <td>${line([first(record, ['server']), first(record, ['tool', 'name', 'target', 'file'])].filter(Boolean).join(' · '), 120) || visible('')}${open && html`<${Tree}
       value=${record} />`}</td></tr>`;

@@ -51,6 +51,7 @@ export function CallPage({ id, query }) {
       </p></div></div>`}
     ${detail.decision && html`<p class="note">Decided: <strong>${detail.decision}
       </strong>${detail.rule ? html` by <code>${visible(detail.rule)}</code>` : null}</p>`}
+    ${(detail.waited ?? []).map((one) => html`<p class="note">${waitedWords(one)}</p>`)}
     <${TimeLine} call=${call} messages=${messages} />
     <div class="row copies">
       ${copies.command && html`<${Copy} label="Copy as command" text=${copies.command} />`}
@@ -70,6 +71,22 @@ export function CallPage({ id, query }) {
         : html`<p class="note">Its messages were not kept: “Keep messages” above has those of the next calls kept.</p>`
     }
   </div>`;
+}
+
+/** What a person was asked about the call, and what became of it: as `traffic show` says it. */
+function waitedWords(one) {
+  const asked = {
+    held: one.point === 'call' ? 'Held before it was called' : 'Its answer was held',
+    form: 'Asked to fill in a form',
+    page: 'Asked to visit a page',
+    sampling: 'Asked for a model’s answer',
+  };
+  const what = asked[one.kind] ?? 'Asked whether it may be made';
+  if (one.answered) {
+    return html`${what}: <strong>${visible(one.answered.action)}</strong> by ${visible(one.answered.by)}`;
+  }
+  const open = { open: 'waits', 'timed-out': 'nobody answered in time' };
+  return `${what}: ${open[one.status] ?? 'nobody waits for the answer any more'}`;
 }
 
 const Crumbs = ({ id }) =>

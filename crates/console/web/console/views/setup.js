@@ -121,7 +121,7 @@ function Clients() {
       <h2>Connected now</h2>${clients.value.length === 0 ? html`<p class="quiet">Nobody.</p>` : html`<table><thead><tr><th>Client</th>
         <th>As</th><th>Era</th><th>Seen</th></tr></thead><tbody>${clients.value.map((client, place) => html`<tr key=${place}>
         <td>${line(client.name ?? 'unnamed', 60)} <span class="quiet">${line(client.version ?? '', 20)}</span></td>
-        <td>${line(client.principal, 40)}</td><td>${client.era}</td><td><${When} at=${client.seen ?? client.since} /></td></tr>`)}</tbody>
+        <td>${line(client.principal, 40)}</td><td>${client.era}</td><td>${client.seen ? html`<${When} at=${client.seen} />` : 'now'}</td></tr>`)}</tbody>
         </table>`}</section></div>`;
 }
 
@@ -155,7 +155,7 @@ function Tokens() {
       class="table"><table><thead><tr><th>Name</th><th>Made</th><th>Last used</th><th class="right">Sessions</th><th
       class="right">In flight</th><th><span class="hidden-label">what to do</span></th></tr></thead>
       <tbody>${read.value.tokens.map((token) => html`<tr key=${token.name} data-testid="token"><td><strong>${visible(token.name)}</strong>
-      </td><td><${When} at=${token.made} /></td><td><${When} at=${token.used} /></td><td class="right">${token.sessions}</td><td
+      </td><td><${When} at=${token.made} /></td><td>${token.used ? html`<${When} at=${token.used} />` : 'never'}</td><td class="right">${token.sessions}</td><td
       class="right">${token.inFlight}</td><td class="right"><${Button} small kind="danger" onClick=${() => setGoing(token.name)}>Revoke…<//>
       </td></tr>`)}</tbody></table></div>`}
     ${made && html`<${Dialog} title=${`The token of ${made.name}`} onClose=${() => setMade(null)} foot=${html`<${Button} kind="primary"

@@ -73,7 +73,8 @@ pub(super) async fn let_in_shared(
         Some(pass) => pass,
         None if !shows => return Ok(Asker::Nobody),
         None if face.entrance.door().oidc.is_some() => {
-            Box::pin(signed_for(face, request, "/mcp")).await?
+            let signed = Box::pin(signed_for(face, request, "/mcp")).await;
+            signed.map_err(in_our_form)?
         }
         None => return Err(wrong(face, request).await),
     };
@@ -84,9 +85,37 @@ pub(super) async fn let_in_shared(
 
 fn access(face: &Face) -> Result<&ControlAccess, Refusal> {
     face.gateway.control().ok_or_else(|| {
-        let text = "this gateway cannot be controlled\n";
-        Box::new(reply::plain(StatusCode::NOT_FOUND, text))
+        let text = "this gateway cannot be controlled";
+        Box::new(refusal(StatusCode::NOT_FOUND, text))
     })
+}
+
+/// What the door refuses, in the form that all refusals here have; how to sign in stays.
+fn in_our_form(refused: Refusal) -> Refusal {
+    let status = refused.status();
+    let text = match status {
+        StatusCode::SERVICE_UNAVAILABLE => "who you are cannot be found out just now; try again",
+        StatusCode::FORBIDDEN => "your token does not allow this",
+        _ => "this token opens nothing here: it is wrong, or was revoked, or is over",
+    };
+    let mut response = refusal(status, text);
+    for name in [header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
+        if let Some(value) = refused.headers().get(&name) {
+            response.headers_mut().insert(name, value.clone());
+        }
+    }
+    Box::new(response)
+}
+
+/// A fault of ours ended a request, in the form that its path has.
+pub(super) fn broke_off(is_api: bool) -> Response<Body> {
+    match is_api {
+        true => {
+            let text = "a fault of ours ended this request; the log says more";
+            refusal(StatusCode::INTERNAL_SERVER_ERROR, text)
+        }
+        false => reply::broke_off(None),
+    }
 }
 
 /// What was shown opens nothing here.
@@ -183,11 +212,13 @@ pub(super) async fn answer(
     response(face, answer, &who)
 }
 
-/// A body that cannot be taken, in the form that all refusals here have.
+/// What cannot be taken, in the form that all refusals here have.
 pub(super) fn refusal(status: StatusCode, text: &str) -> Response<Body> {
     let code = match status {
-        StatusCode::PAYLOAD_TOO_LARGE => "too-large",
-        StatusCode::FORBIDDEN => "not-allowed",
+        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::URI_TOO_LONG => "too-large",
+        StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => "not-allowed",
+        StatusCode::NOT_FOUND => "unavailable",
+        StatusCode::INTERNAL_SERVER_ERROR => "broken",
         StatusCode::SERVICE_UNAVAILABLE => "too-many",
         _ => "invalid",
     };

@@ -94,14 +94,8 @@ impl EventLog {
         let mut last = after;
         for (number, text) in stored.events {
             if number > after {
-                let payload = self.share.queue(Payload::from(text));
-                state.bytes += payload.len();
-                let weight = Weight::Reply;
-                state.events.push_back(Event {
-                    number,
-                    payload,
-                    weight,
-                });
+                let event = self.written(&mut state, number, text, Weight::Reply);
+                state.events.push_back(event);
                 last = last.max(number);
             }
         }
@@ -136,17 +130,22 @@ impl EventLog {
             {
                 break;
             }
-            let payload = self.share.queue(Payload::from(text));
-            state.bytes += payload.len();
-            let weight = Weight::Notice;
-            state.events.push_front(Event {
-                number,
-                payload,
-                weight,
-            });
+            let event = self.written(&mut state, number, text, Weight::Notice);
+            state.events.push_front(event);
         }
         drop(state);
         self.waker.wake();
+    }
+
+    /// An event that somebody else has written, counted as one of ours.
+    fn written(&self, state: &mut State, number: u64, text: String, weight: Weight) -> Event {
+        let payload = self.share.queue(Payload::from(text));
+        state.bytes += payload.len();
+        Event {
+            number,
+            payload,
+            weight,
+        }
     }
 
     /// Whether an event of this number would be of an earlier life.

@@ -26,6 +26,7 @@ use crate::{
     admission::{Admission, Pass},
     control::{Asker, Readiness},
     door::names_two_hosts,
+    limits,
 };
 use futures_util::FutureExt;
 use http::{Method as Verb, Request, Response, StatusCode, header::AUTHORIZATION};
@@ -137,6 +138,14 @@ impl Received {
             let error = ErrorObject::new(code::INVALID_REQUEST, text);
             Err(Box::new(reply::error(status, &error, None)))
         };
+        let length = target.path_and_query().map_or(0, |it| it.as_str().len());
+        if length > limits::API_TARGET && target.path().starts_with(api::SHARED) {
+            let text = format!(
+                "the path and the query have more than {} bytes",
+                limits::API_TARGET
+            );
+            return refuse(StatusCode::URI_TOO_LONG, &text);
+        }
         if names_two_hosts(headers, target) {
             let text = "the request's target names another host than the header Host";
             return refuse(StatusCode::BAD_REQUEST, text);

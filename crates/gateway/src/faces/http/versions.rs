@@ -2,10 +2,10 @@
 //! HTTP/2 where it was agreed on with TLS, HTTP/1.1 everywhere else.
 
 use super::{
-    Entered, Face,
+    Entered, Face, api,
     clock::Clock,
     connections::{Connection, Served},
-    reply, request,
+    request,
 };
 use crate::limits;
 use futures_util::FutureExt;
@@ -75,9 +75,10 @@ fn answer(
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<Served>, Infallible>> + Send + 'static {
     let until = entered.1.begin();
+    let is_api = request.uri().path().starts_with(api::PREFIX);
     let handled = tasks::caught(tasks::Kind::Http, request::handle(face, entered, request));
     handled.map(move |done| {
-        let answer = done.unwrap_or_else(|_| reply::broke_off(None));
+        let answer = done.unwrap_or_else(|_| api::broke_off(is_api));
         Ok(answer.map(|body| Served {
             body,
             _until: until,

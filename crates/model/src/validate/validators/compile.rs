@@ -11,6 +11,8 @@ pub(super) struct Compiled {
     validator: Validator,
     /// The schema, for the words of a fault.
     schema: Value,
+    /// Patterns that are not checked, the first few.
+    left_out: Vec<String>,
 }
 
 impl Compiled {
@@ -22,11 +24,21 @@ impl Compiled {
         }
         chain::check(&schema)?;
         let mut guarded = schema.clone();
-        Guard::default().prepare(&mut guarded)?;
+        let mut guard = Guard::default();
+        guard.prepare(&mut guarded)?;
         let validator = options()
             .build(&guarded)
             .map_err(|fault| SchemaError::Unusable(fault.to_string()))?;
-        Ok(Self { validator, schema })
+        Ok(Self {
+            validator,
+            schema,
+            left_out: guard.left_out,
+        })
+    }
+
+    /// Patterns that are not checked.
+    pub(super) fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     /// Checks a value.
@@ -80,6 +92,8 @@ fn is_linear(pattern: &str) -> bool {
 #[derive(Default)]
 struct Guard {
     patterns: usize,
+    /// Those that are not checked, the first few.
+    left_out: Vec<String>,
 }
 
 impl Guard {
@@ -152,6 +166,7 @@ impl Guard {
         if let Some(pattern) = members.get("pattern").and_then(Value::as_str) {
             self.patterns += 1;
             if !is_linear(pattern) {
+                leave_out(&mut self.left_out, pattern);
                 members.remove("pattern");
             }
         }
@@ -161,7 +176,13 @@ impl Guard {
             if before > limits::SCHEMA_NAME_PATTERNS || self.patterns > limits::SCHEMA_PATTERNS {
                 return Err(SchemaError::TooManyNamePatterns);
             }
-            named.retain(|pattern, _| is_linear(pattern));
+            named.retain(|pattern, _| {
+                let stays = is_linear(pattern);
+                if !stays {
+                    leave_out(&mut self.left_out, pattern);
+                }
+                stays
+            });
             if named.len() < before {
                 // What the pattern would have matched must not count as unknown.
                 members.remove("additionalProperties");
@@ -172,6 +193,13 @@ impl Guard {
             return Err(SchemaError::TooManyPatterns);
         }
         Ok(())
+    }
+}
+
+/// Notes a pattern that is not checked: a server's text, so no more of it than can be read.
+fn leave_out(left_out: &mut Vec<String>, pattern: &str) {
+    if left_out.len() < limits::ISSUES_TOLD {
+        left_out.push(pattern.chars().take(limits::PATTERN_TOLD).collect());
     }
 }
 

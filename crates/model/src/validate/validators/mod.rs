@@ -91,6 +91,16 @@ impl Validators {
         }
     }
 
+    /// Patterns of a schema that no check looks at, the first few: those that only an engine
+    /// could run which may take for ever. Known once something was checked with it.
+    pub fn left_out(&self, schema: &[u8]) -> Vec<String> {
+        let found = self.kept.lock().get(&Sha256::digest(schema).into());
+        match found.as_deref() {
+            Some(Ok(compiled)) => compiled.left_out().to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
     /// How many compiled schemas are kept.
     pub fn kept(&self) -> usize {
         self.kept.lock().compiled.len()

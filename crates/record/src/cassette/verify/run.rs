@@ -2,13 +2,14 @@
 
 use super::{
     super::{
-        Answer, Between, Call, Cassette, Difference, Incomparable, Question, Recorded,
-        asked::{comparable, name_of, tree, without_hop},
+        Answer, Between, Call, Cassette, Difference, Question, Recorded,
+        asked::{comparable, exact_tree, name_of, tree},
         differences, redact,
     },
     Asking, Case, Outcome as Came, Repeatable, Report, Skip,
     carried::Carried,
     repeatable_in,
+    said::{Said, Unanswered, answer_of, recorded},
 };
 use crate::limits;
 use bytes::Bytes;
@@ -20,8 +21,7 @@ use switchboard_host::{
 };
 use switchboard_transport::Budget;
 use switchboard_wire::{
-    Era, ErrorObject, Id, Kind, Message, Method, Params, ParseError, Revision, code, json as text,
-    meta, name::Style,
+    Era, ErrorObject, Id, Message, Method, Params, Revision, code, json as text, meta, name::Style,
 };
 use tokio::time::Instant;
 
@@ -154,7 +154,7 @@ fn met(
     }
     let said = server.hello(client).map(|hello| hello.result);
     let shown = |raw: &Bytes| {
-        let mut value = tree(&redact(raw)).unwrap_or_default();
+        let mut value = exact_tree(&redact(raw)).unwrap_or_default();
         if let Some(info) = value.get_mut("serverInfo").and_then(Value::as_object_mut) {
             info.shift_remove("version");
         }
@@ -187,50 +187,6 @@ struct Asker {
     /// The tools of which the server itself says that they may be called twice, once that
     /// was asked. A cassette can say so of any tool, whoever wrote it.
     repeatable: Option<HashSet<String>>,
-}
-
-/// Why there is no answer to compare.
-#[derive(Debug, thiserror::Error)]
-enum Unanswered {
-    /// What was recorded, or what came, cannot be compared.
-    #[error(transparent)]
-    Compared(#[from] Incomparable),
-    /// What was recorded is no request.
-    #[error(transparent)]
-    Request(#[from] ParseError),
-    /// Its parameters cannot be read.
-    #[error("{}", .0.message)]
-    Params(ErrorObject),
-    /// The call failed.
-    #[error(transparent)]
-    Call(#[from] CallError),
-}
-
-/// What was said to a request.
-#[derive(Default)]
-struct Said {
-    notices: Vec<Value>,
-    questions: Vec<Value>,
-    answer: Value,
-}
-
-impl Said {
-    /// The server asks something. For roots it may ask at any time.
-    fn asks(&mut self, method: &str, params: Option<&Bytes>) -> Result<(), Incomparable> {
-        if Method::parse(method) != Method::RootsList {
-            self.questions.push(question_of(method, params)?);
-        }
-        Ok(())
-    }
-
-    fn value(self) -> Value {
-        let mut value = self.answer;
-        if let Some(whole) = value.as_object_mut() {
-            whole.insert("notices".to_owned(), Value::Array(self.notices));
-            whole.insert("questions".to_owned(), Value::Array(self.questions));
-        }
-        value
-    }
 }
 
 impl Asker {
@@ -361,8 +317,7 @@ impl Asker {
                         .message
                         .body_span()
                         .map(|_| notice.message.body_bytes());
-                    said.notices
-                        .extend(notice_of(&notice.message.method_name(), params.as_ref())?);
+                    said.says(&notice.message.method_name(), params.as_ref())?;
                 }
                 Event::Input(input) => {
                     let body = input.message().body_bytes();
@@ -432,51 +387,4 @@ fn answer(input: Input, recorded: Option<&Question>) {
         }
         None => input.refuse_unsupported(),
     }
-}
-
-/// What was recorded, as it is compared.
-fn recorded(call: &Call) -> Result<Value, Incomparable> {
-    let mut said = Said::default();
-    for between in &call.between {
-        match between {
-            Between::Notice(notice) => {
-                said.notices
-                    .extend(notice_of(&notice.method, notice.params.as_ref())?);
-            }
-            Between::Question(question) => {
-                said.asks(&question.method, question.params.as_ref())?;
-            }
-        }
-    }
-    said.answer = match &call.answer {
-        Answer::Result(raw) => answer_of(Kind::Response, raw)?,
-        Answer::Error(raw) => answer_of(Kind::Error, raw)?,
-    };
-    Ok(said.value())
-}
-
-/// Something that was said during a call, without its token.
-fn notice_of(method: &str, params: Option<&Bytes>) -> Result<Option<Value>, Incomparable> {
-    let mut value = question_of(method, params)?;
-    if let Some(params) = value["params"].as_object_mut() {
-        params.shift_remove(meta::PROGRESS_TOKEN);
-    }
-    Ok(Some(value))
-}
-
-fn question_of(method: &str, params: Option<&Bytes>) -> Result<Value, Incomparable> {
-    Ok(json!({"method": method, "params": comparable(params)?}))
-}
-
-fn answer_of(kind: Kind, raw: &Bytes) -> Result<Value, Incomparable> {
-    let mut value = tree(&redact(raw))?;
-    if let Some(object) = value.as_object_mut() {
-        without_hop(object, &[meta::SERVER_INFO]);
-    }
-    let key = if kind == Kind::Error {
-        "error"
-    } else {
-        "result"
-    };
-    Ok(json!({ key: value }))
 }

@@ -1,12 +1,15 @@
 //! A question of a call as it is shown.
 
-use super::super::{spliced::is_exact, without};
+use super::super::without;
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
-use switchboard_api::questions::{Answered, Kind, Question};
+use switchboard_api::{
+    calls::Waited,
+    questions::{Answered, Kind, Question},
+};
 use switchboard_host::desk::{self, Held, Point};
 use switchboard_local::{secret, visible};
-use switchboard_wire::{Method, reading::ambiguous_key};
+use switchboard_wire::{Method, json::is_exact, reading::ambiguous_key};
 
 /// The question as it is shown: without secrets.
 pub(super) fn shown(question: &desk::Question) -> Question {
@@ -76,13 +79,28 @@ pub(super) fn whole(question: &desk::Question) -> Question {
         changes: Vec::new(),
         answers: answers(question),
         also_client: question.also_client,
-        answered: question.answered.as_ref().map(|answered| Answered {
-            action: answered.action.clone(),
-            by: answered.by.clone(),
-            at: millis(answered.at),
-        }),
+        answered: answered(question),
         partial: false,
     }
+}
+
+/// What is shown of it beside its call.
+pub(super) fn waited(question: &desk::Question) -> Waited {
+    let held = question.held.as_deref();
+    Waited {
+        kind: kind(question.kind),
+        point: held.map(|held| point(held).to_owned()),
+        status: status(question.status).to_owned(),
+        answered: answered(question),
+    }
+}
+
+fn answered(question: &desk::Question) -> Option<Answered> {
+    question.answered.as_ref().map(|answered| Answered {
+        action: answered.action.clone(),
+        by: answered.by.clone(),
+        at: millis(answered.at),
+    })
 }
 
 fn kind(kind: desk::Kind) -> Kind {

@@ -219,9 +219,8 @@ async fn act_on(api: &Arc<Api>, act: Act, action: &str) -> Result<Option<String>
         }
         Act::Pin(server, news) => {
             if action == "approve" {
-                let approved = api.host.guard().approve(&server, &news);
+                let approved = api.host.approve(&server, &news);
                 approved.map_err(|fault| No::broken(&fault))?;
-                api.host.refresh_pins();
             }
             Ok(None)
         }

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::time::Duration;
 use switchboard_testkit::{
     DEADLINE,
-    history::{Caller, History, Lanes, What, Work, check},
+    history::{History, Lanes, What, Work, check},
     world::{echo, servers, tries},
 };
 
@@ -36,14 +36,7 @@ async fn no_promise_is_broken_while_workers_end_and_replicas_die() {
         steps: 8,
         interval: 15,
     };
-    let places: Vec<String> = fleet.replicas.iter().map(|it| it.url.clone()).collect();
-    let mut callers = Vec::new();
-    for lane in 0..LANES {
-        let at = &places[lane % places.len()];
-        let caller = Caller::new(&format!("{at}/mcp"), &history, &work).await;
-        callers.push(caller.spraying(&places));
-    }
-    let lanes = Lanes::begin(callers);
+    let lanes = Lanes::begin(fleet.callers(LANES, &history, &work).await);
     for round in 0..tries(2, 30) {
         lanes.answered(40, LONG).await;
         let mut ends = workers.remove(0);

@@ -6,7 +6,7 @@ use crate::{
     Page as File, Pages, SharedPages, Writing, Written, control::Answering, faces::http,
 };
 use ::http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{net::SocketAddr, time::Duration};
 use switchboard_auth as auth;
 use switchboard_host::{Host, ServerSpec, Target, permission::Rules};
@@ -154,6 +154,51 @@ fn paths(routes: Routes, route: &Route) -> Vec<String> {
     }
 }
 
+/// Whatever is refused under `/api/v1/`, and by whom: one form for all of it.
+#[tokio::test]
+async fn all_errors_of_the_api_have_one_form() {
+    for signs_in in [false, true] {
+        let world = World::open(Routes::All, signs_in).await;
+        let (host, ours) = ("Host: localhost\r\n", "Authorization: Bearer control\r\n");
+        let long = format!("/api/v1/status?filter={}", "x".repeat(20_000));
+        for (target, headers, status, code) in [
+            (&*long, format!("{host}{ours}"), 414, "too-large"),
+            // What answers there has a fault, which ends the request.
+            ("/api/v1/other", format!("{host}{ours}"), 500, "broken"),
+            (
+                "/api/v1/status",
+                format!("{host}{ours}{ours}"),
+                400,
+                "invalid",
+            ),
+            (
+                "/api/v1/status",
+                format!("Host: evil.example\r\n{ours}"),
+                403,
+                "not-allowed",
+            ),
+            (
+                "/api/v1/status",
+                format!("{host}Authorization: Bearer wrong\r\n"),
+                401,
+                "not-allowed",
+            ),
+        ] {
+            let (got, body) = world.said(target, &headers).await;
+            assert_eq!(got, status, "{headers} {body}");
+            let body: Value = serde_json::from_str(&body).expect("JSON");
+            let keys: Vec<&str> = body
+                .as_object()
+                .expect("an object")
+                .keys()
+                .map(String::as_str)
+                .collect();
+            assert_eq!(keys, ["error", "code", "hint", "field"], "{body}");
+            assert_eq!(body["code"], code, "{body}");
+        }
+    }
+}
+
 struct World {
     address: SocketAddr,
     door: Door,
@@ -238,6 +283,23 @@ impl World {
                 }
             }
         }
+    }
+
+    /// The status of the answer to a request with these headers, and all that it says.
+    async fn said(&self, target: &str, headers: &str) -> (StatusCode, String) {
+        *self.door.wrong_tokens.lock() = None;
+        let head = format!("GET {target} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n");
+        let mut stream = TcpStream::connect(self.address).await.expect("somebody");
+        let mut answer = String::new();
+        let asked = async {
+            stream.write_all(head.as_bytes()).await?;
+            stream.read_to_string(&mut answer).await
+        };
+        let asked = timeout(PATIENCE, asked).await;
+        asked.expect("in time").expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
+        let status = StatusCode::from_bytes(&head.as_bytes()[9..12]).expect("a status");
+        (status, body.to_owned())
     }
 
     /// The status of the answer.
