@@ -148,7 +148,7 @@ pub fn several(copies: Option<usize>, is_process: bool) -> Option<String> {
         .map(|copies| format!("{copies} {what}"))
 }
 
-fn cost(met: &Dialogue, tools: &[Item]) -> usize {
+fn cost(met: &Dialogue, tools: &[Arc<Item>]) -> usize {
     let read = tools
         .iter()
         .filter_map(|item| ModelTool::read(met.server().name(), &item.raw).ok());
