@@ -75,13 +75,13 @@ impl Dialogue {
     }
 
     /// One of the server's lists, as far as it may be seen.
-    pub async fn items(&self, list: List) -> Result<Vec<Item>, CallError> {
+    pub async fn items(&self, list: List) -> Result<Vec<Arc<Item>>, CallError> {
         self.listing(list).await?;
         Ok(self.host.guard().visible(&self.client, &self.server, list))
     }
 
     /// The same as far as it is known without asking.
-    pub fn known_items(&self, list: List) -> Option<Vec<Item>> {
+    pub fn known_items(&self, list: List) -> Option<Vec<Arc<Item>>> {
         self.server.listing(&self.client, list)?;
         Some(self.host.guard().visible(&self.client, &self.server, list))
     }
@@ -97,7 +97,7 @@ impl Dialogue {
     }
 
     /// The same of a server that may be used at all.
-    pub async fn list(&self, list: List) -> Result<Vec<Item>, CallError> {
+    pub async fn list(&self, list: List) -> Result<Vec<Arc<Item>>, CallError> {
         let guard = self.host.guard();
         guard.check(&self.client, &self.server, What::Method)?;
         self.items(list).await

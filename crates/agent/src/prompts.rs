@@ -58,7 +58,7 @@ impl Agent {
             found.extend(
                 items
                     .into_iter()
-                    .map(|item| (server.name().clone(), item.key, item.raw)),
+                    .map(|item| (server.name().clone(), item.key.clone(), item.raw.clone())),
             );
         }
         let servers = self.servers();

@@ -8,7 +8,7 @@ use std::{
     ops::Deref,
     sync::Arc,
 };
-use switchboard_host::catalog::{Item, List};
+use switchboard_host::catalog::List;
 use switchboard_model::{
     LeftOut, ModelTool, model_tools,
     search::{self, Deferral, Index, Plan},
@@ -135,8 +135,8 @@ impl Agent {
                 .visible(&group.client, server, List::Tools);
             items.extend(
                 seen.into_iter()
-                    .filter(Item::is_for_model)
-                    .map(|item| (server.name().as_ref(), item.raw)),
+                    .filter(|item| item.is_for_model())
+                    .map(|item| (server.name().as_ref(), item.raw.clone())),
             );
             let connection = server.current(&group.client);
             has_resources |= connection.is_some_and(|connection| {

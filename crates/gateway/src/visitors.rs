@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
-    sync::Arc,
+    sync::{Arc, Weak},
     time::{SystemTime, UNIX_EPOCH},
 };
 use switchboard_wire::{Era, json};
@@ -18,17 +18,33 @@ pub struct Visitors(Arc<Mutex<Book>>);
 
 #[derive(Debug, Default)]
 struct Book {
-    sessions: u64,
-    all: HashMap<Who, Visitor>,
+    /// Sessions, by number. Each has what is known of it: there may be many.
+    sessions: HashMap<u64, Weak<Known>>,
+    /// How many there ever were.
+    counted: u64,
+    /// Modern clients, by their principal and what each calls itself or its key.
+    asked: HashMap<(Arc<str>, Arc<str>), Known>,
+    /// What the last one that came said of itself: most that come are the same program.
+    said: Arc<Said>,
     /// When each principal last came in, in seconds since 1970.
     last: HashMap<Arc<str>, u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Who {
-    Session(u64),
-    /// A modern client, by its principal and what it calls itself or its key.
-    Asked(Arc<str>, Arc<str>),
+/// What a client says of itself.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Said {
+    name: Option<String>,
+    version: Option<String>,
+}
+
+/// What is known of a client.
+#[derive(Debug)]
+struct Known {
+    said: Arc<Said>,
+    principal: Arc<str>,
+    era: Era,
+    since: u64,
+    seen: Option<u64>,
 }
 
 /// One client.
@@ -54,12 +70,13 @@ pub struct Visitor {
 pub(crate) struct Visit {
     visitors: Visitors,
     number: u64,
+    _known: Option<Arc<Known>>,
 }
 
 impl Drop for Visit {
     fn drop(&mut self) {
         let mut book = self.visitors.0.lock();
-        book.all.remove(&Who::Session(self.number));
+        book.sessions.remove(&self.number);
     }
 }
 
@@ -67,16 +84,19 @@ impl Visitors {
     /// Notes a session of this principal's; `info` is what it says of itself.
     pub(crate) fn enter(&self, principal: &Arc<str>, era: Era, info: Option<&[u8]>) -> Visit {
         let mut book = self.0.lock();
-        book.sessions += 1;
-        let number = book.sessions;
+        book.counted += 1;
+        let number = book.counted;
         book.came(principal);
-        if book.all.len() < limits::VISITORS {
-            let visitor = Visitor::new(principal, era, info);
-            book.all.insert(Who::Session(number), visitor);
+        let known = (!book.is_full()).then(|| Arc::new(book.known(principal, era, info)));
+        if let Some(known) = &known {
+            book.sessions.insert(number, Arc::downgrade(known));
         }
         drop(book);
-        let visitors = self.clone();
-        Visit { visitors, number }
+        Visit {
+            visitors: self.clone(),
+            number,
+            _known: known,
+        }
     }
 
     /// Notes that a client without a session has asked what there is.
@@ -87,29 +107,29 @@ impl Visitors {
         key: Option<&Arc<str>>,
         info: Option<&[u8]>,
     ) {
-        let visitor = Visitor::new(principal, era, info);
+        let mut book = self.0.lock();
+        let mut known = book.known(principal, era, info);
         let called = key
             .cloned()
-            .or_else(|| Some(visitor.name.as_deref()?.into()));
-        let who = Who::Asked(principal.clone(), called.unwrap_or_default());
-        let mut book = self.0.lock();
+            .or_else(|| Some(known.said.name.as_deref()?.into()));
+        let who = (principal.clone(), called.unwrap_or_default());
         book.forget();
         book.came(principal);
-        let is_full = book.all.len() >= limits::VISITORS;
-        match book.all.get_mut(&who) {
+        let is_full = book.is_full();
+        match book.asked.get_mut(&who) {
             Some(known) => known.seen = Some(now()),
             None if is_full => {}
             None => {
-                let seen = Some(visitor.since);
-                book.all.insert(who, Visitor { seen, ..visitor });
+                known.seen = Some(known.since);
+                book.asked.insert(who, known);
             }
         }
     }
 
     /// A client without a session has gone, where that can be told.
     pub(crate) fn gone(&self, principal: &Arc<str>, key: &Arc<str>) {
-        let who = Who::Asked(principal.clone(), key.clone());
-        self.0.lock().all.remove(&who);
+        let who = (principal.clone(), key.clone());
+        self.0.lock().asked.remove(&who);
     }
 
     /// When this principal last came in, in seconds since 1970, if it has since we began.
@@ -121,7 +141,11 @@ impl Visitors {
     pub fn now(&self) -> Vec<Visitor> {
         let mut book = self.0.lock();
         book.forget();
-        let mut all: Vec<Visitor> = book.all.values().cloned().collect();
+        let sessions = book.sessions.values().filter_map(Weak::upgrade);
+        let sessions = sessions.map(|known| known.shown());
+        let mut all: Vec<Visitor> = sessions
+            .chain(book.asked.values().map(Known::shown))
+            .collect();
         all.sort_by(|a, b| (a.since, &a.name).cmp(&(b.since, &b.name)));
         all
     }
@@ -134,29 +158,51 @@ impl Book {
         }
     }
 
+    fn is_full(&self) -> bool {
+        self.sessions.len() + self.asked.len() >= limits::VISITORS
+    }
+
     /// Forgets those who have not asked for a while.
     fn forget(&mut self) {
         let since = now().saturating_sub(limits::SEEN_FOR.as_secs());
-        self.all
-            .retain(|_, visitor| visitor.seen.is_none_or(|seen| seen >= since));
+        self.asked
+            .retain(|_, known| known.seen.is_none_or(|seen| seen >= since));
     }
-}
 
-impl Visitor {
-    fn new(principal: &Arc<str>, era: Era, info: Option<&[u8]>) -> Self {
+    /// What is known of one that comes.
+    fn known(&mut self, principal: &Arc<str>, era: Era, info: Option<&[u8]>) -> Known {
         let said = |key: &'static str| {
             let info = info?;
             let value = json::field(info, key).ok()??;
             let text = json::text(value.of(info))?;
             Some(text.chars().take(limits::VISITOR_NAME).collect())
         };
-        Self {
+        let said = Said {
             name: said("name"),
             version: said("version"),
-            principal: principal.to_string(),
-            era: era.to_string(),
+        };
+        if *self.said != said {
+            self.said = Arc::new(said);
+        }
+        Known {
+            said: self.said.clone(),
+            principal: principal.clone(),
+            era,
             since: now(),
             seen: None,
+        }
+    }
+}
+
+impl Known {
+    fn shown(&self) -> Visitor {
+        Visitor {
+            name: self.said.name.clone(),
+            version: self.said.version.clone(),
+            principal: self.principal.to_string(),
+            era: self.era.to_string(),
+            since: self.since,
+            seen: self.seen,
         }
     }
 }

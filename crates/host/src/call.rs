@@ -301,7 +301,7 @@ pub(crate) async fn connection_of(permitted: &Permitted) -> Result<Arc<Connectio
     let (server, client) = (&permitted.server, permitted.client());
     let _started_for = server.started_for(&permitted.admitted.trace);
     let connection = server.connection(client).await?;
-    if !server.is_strict() {
+    if !server.held().is_strict() {
         return Ok(connection);
     }
     let (kind, list) = match &permitted.named {

@@ -159,7 +159,7 @@ impl Client {
     }
 
     /// What it called itself when it greeted us, or with its request, if it did.
-    pub(crate) fn said_name(&self) -> Option<&Arc<str>> {
+    pub fn said_name(&self) -> Option<&Arc<str>> {
         let read = || {
             let info: &[u8] = match (&self.greeting, &self.says) {
                 (Some(greeting), _) => json::field(greeting, "clientInfo").ok()??.of(greeting),

@@ -128,7 +128,11 @@ pub const MEMORY_DELAY: Duration = Duration::from_millis(200);
 /// Bytes that are kept on disk of what is known of one server.
 pub const MEMORY_BYTES: u64 = 8 * 1024 * 1024;
 /// Servers of which something is kept on disk.
-pub const MEMORIES: usize = 500;
+pub const MEMORIES: usize = 2000;
+/// How many of them are forgotten together, the oldest first, where there are more.
+pub const MEMORIES_CLEARED: usize = 200;
+/// Folders of them for which it is known how much room there is.
+pub const MEMORY_FOLDERS: usize = 64;
 /// Characters of a tool's title that are kept.
 pub const TITLE_CHARS: usize = 2048;
 /// Characters of a server's instructions that are passed on in a merged answer.

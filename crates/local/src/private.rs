@@ -52,6 +52,15 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// The same without waiting for the disk, where a power cut may leave an empty file: for
+/// what is checked when it is read, and found out anew where it is not whole.
+pub fn write_unsynced(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = beside(folder_of(path))?;
+    file.write_all(content)?;
+    file.persist(path).map_err(|fault| fault.error)?;
+    Ok(())
+}
+
 /// Makes a file of this content. Where one is there, whoever made it was first:
 /// that is [`io::ErrorKind::AlreadyExists`].
 pub fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -62,10 +71,13 @@ pub fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+fn beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut named = tempfile::Builder::new();
+    named.prefix(UNFINISHED).tempfile_in(folder)
+}
+
 fn unfinished(folder: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
-    let mut file = tempfile::Builder::new()
-        .prefix(UNFINISHED)
-        .tempfile_in(folder)?;
+    let mut file = beside(folder)?;
     file.write_all(content)?;
     file.as_file().sync_all()?;
     Ok(file)
@@ -178,6 +190,8 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"one");
         write(&file, b"three").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"three");
+        write_unsynced(&file, b"four").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"four");
         assert_eq!(mode(&file), 0o600);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
         assert!(create(&file).is_err());

@@ -148,7 +148,7 @@ pub fn several(copies: Option<usize>, is_process: bool) -> Option<String> {
         .map(|copies| format!("{copies} {what}"))
 }
 
-fn cost(met: &Dialogue, tools: &[Item]) -> usize {
+fn cost(met: &Dialogue, tools: &[Arc<Item>]) -> usize {
     let server = met.server().name();
     let costs = tools.iter().map(|item| tool_cost(server, &item.raw));
     costs.sum()

@@ -19,7 +19,7 @@ use switchboard::{
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// Whose, from which list, and what.
-    pub items: Vec<(Arc<Server>, List, Item)>,
+    pub items: Vec<(Arc<Server>, List, Arc<Item>)>,
     failed: usize,
     asked: usize,
 }
@@ -80,7 +80,7 @@ pub fn gather(
     Ok(gathered)
 }
 
-type Answer = Result<Vec<(List, Item)>, Failure>;
+type Answer = Result<Vec<(List, Arc<Item>)>, Failure>;
 
 /// Asks side by side.
 pub async fn ask(

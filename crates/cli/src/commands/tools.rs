@@ -187,7 +187,7 @@ async fn fetch_all(
     governed: &Governed,
     settings: &Settings,
     servers: &[Arc<Server>],
-) -> Vec<Result<Vec<Item>, Failure>> {
+) -> Vec<Result<Vec<Arc<Item>>, Failure>> {
     let (caller, pools) = (Caller::new(governed.host().clone()), Pools::new(settings));
     let each = servers.iter().map(async |server| {
         let remote = server.spec.target.is_remote();
@@ -241,7 +241,7 @@ pub fn warn_of_nothing(governed: &Governed) {
 fn named(
     governed: &Governed,
     settings: &Settings,
-    tools: &[(String, Item)],
+    tools: &[(String, Arc<Item>)],
 ) -> (Vec<Tool>, Vec<ModelTool>) {
     let items: Vec<_> = tools
         .iter()

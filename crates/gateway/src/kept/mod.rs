@@ -11,7 +11,7 @@ mod stream;
 mod tasks;
 
 pub(crate) use record::{Record, Secret};
-pub(crate) use stream::{Opened, Recorder, Stored};
+pub(crate) use stream::{Opened, Stored};
 
 use crate::limits;
 use bytes::Bytes;
@@ -34,26 +34,36 @@ const LIFE: Duration =
 /// The space of processes that end and give their sessions away.
 const LEAVING: &str = "leaving";
 
-/// Where sessions are kept.
+/// Where sessions are kept. Cheap to clone.
 #[derive(Clone)]
-pub struct Keeping {
+pub struct Keeping(Arc<Inner>);
+
+struct Inner {
     ledger: Arc<dyn Ledger>,
     lives: Lives,
     behind: Arc<Behind>,
     /// The process whose place this one takes.
-    before: Arc<OnceLock<String>>,
+    before: OnceLock<String>,
     /// When it was last said that something cannot be kept.
-    told: Arc<Mutex<Option<Instant>>>,
+    told: Mutex<Option<Instant>>,
 }
 
 /// A session that is kept, as the process knows it that has it.
+/// There is one for each session in memory, so it has only what cannot be had otherwise.
 pub(crate) struct Hold {
     keeping: Keeping,
-    key: Key,
-    secret: Arc<Secret>,
+    principal: Arc<str>,
+    secret: Secret,
     /// What is written. Locked while it is changed, so that what is written last is
     /// what is wanted last.
-    written: tokio::sync::Mutex<(Record, Revision)>,
+    written: tokio::sync::Mutex<Written>,
+}
+
+/// What is written of a session, as far as it changes.
+struct Written {
+    revision: Revision,
+    level: Option<u8>,
+    subscriptions: Vec<(String, String)>,
 }
 
 /// What became of the attempt to have a session.
@@ -72,29 +82,29 @@ impl Keeping {
     /// In this ledger, shared by these processes.
     pub fn new(ledger: Arc<dyn Ledger>, lives: Lives) -> Self {
         let behind = Behind::new(ledger.clone());
-        Self {
+        Self(Arc::new(Inner {
             ledger,
             lives,
             behind,
-            before: Arc::default(),
-            told: Arc::default(),
-        }
+            before: OnceLock::new(),
+            told: Mutex::default(),
+        }))
     }
 
     /// Whose the sessions are that this process has.
     pub fn life(&self) -> &str {
-        self.lives.own().id()
+        self.0.lives.own().id()
     }
 
     /// This process takes the place of another, which will give its sessions away: they
     /// are waited for.
     pub fn follows(&self, life: &str) {
-        let _ = self.before.set(life.to_owned());
+        let _ = self.0.before.set(life.to_owned());
     }
 
     /// Whether a principal has as many as it may.
     pub(crate) async fn is_full(&self, principal: &str) -> bool {
-        let count = self.ledger.count(&space_of(principal)).await;
+        let count = self.0.ledger.count(&space_of(principal)).await;
         count.is_ok_and(|count| count >= limits::SESSIONS_KEPT)
     }
 
@@ -102,7 +112,7 @@ impl Keeping {
     pub(crate) async fn begin(
         &self,
         id: &str,
-        principal: &str,
+        principal: &Arc<str>,
         path: &str,
         initialize: &Message,
     ) -> Option<Arc<Hold>> {
@@ -112,13 +122,13 @@ impl Keeping {
             greeting: greeting(initialize),
             level: None,
             subscriptions: Vec::new(),
-            owner: self.lives.own().id().to_owned(),
+            owner: self.0.lives.own().id().to_owned(),
             epoch: 0,
         };
         let secret = Secret::of(id);
         let (key, sealed) = (secret.key(principal), secret.close_record(&record));
-        match self.ledger.create(&key, sealed, Some(LIFE)).await {
-            Ok(Some(revision)) => Some(self.hold(key, secret, record, revision)),
+        match self.0.ledger.create(&key, sealed, Some(LIFE)).await {
+            Ok(Some(revision)) => Some(self.hold(principal, secret, record, revision)),
             Ok(None) => None,
             Err(fault) => {
                 if self.is_to_be_told() {
@@ -130,7 +140,7 @@ impl Keeping {
     }
 
     /// Takes a session over that this principal has opened at this path.
-    pub(crate) async fn take(&self, id: &str, principal: &str, path: &str) -> Taken {
+    pub(crate) async fn take(&self, id: &str, principal: &Arc<str>, path: &str) -> Taken {
         match self.try_take(id, principal, path).await {
             Ok(taken) => taken,
             Err(fault) => {
@@ -140,10 +150,15 @@ impl Keeping {
         }
     }
 
-    async fn try_take(&self, id: &str, principal: &str, path: &str) -> Result<Taken, LedgerError> {
+    async fn try_take(
+        &self,
+        id: &str,
+        principal: &Arc<str>,
+        path: &str,
+    ) -> Result<Taken, LedgerError> {
         let secret = Secret::of(id);
         let key = secret.key(principal);
-        let Some(entry) = self.ledger.read(&key).await? else {
+        let Some(entry) = self.0.ledger.read(&key).await? else {
             return Ok(Taken::Unknown);
         };
         let Some(mut record) = secret.open_record(&entry.value) else {
@@ -157,21 +172,22 @@ impl Keeping {
             return Ok(Taken::Elsewhere(record.owner));
         }
         if !self.is_free(&record.owner).await? {
-            let gives_it_away = self.before.get() == Some(&record.owner);
+            let gives_it_away = self.0.before.get() == Some(&record.owner);
             return Ok(match gives_it_away {
                 true => Taken::NotNow,
                 false => Taken::Elsewhere(record.owner),
             });
         }
-        self.lives.own().id().clone_into(&mut record.owner);
+        self.0.lives.own().id().clone_into(&mut record.owner);
         record.epoch += 1;
         let sealed = secret.close_record(&record);
         let set = self
+            .0
             .ledger
             .compare_and_set(&key, entry.revision, sealed, Some(LIFE));
         Ok(match set.await? {
             Some(revision) => {
-                let hold = self.hold(key, secret, record.clone(), revision);
+                let hold = self.hold(principal, secret, record.clone(), revision);
                 Taken::Ours(Box::new(record), hold)
             }
             None => Taken::NotNow,
@@ -180,15 +196,20 @@ impl Keeping {
 
     /// Whether what this process has may be taken over.
     async fn is_free(&self, owner: &str) -> Result<bool, LedgerError> {
-        if owner == self.lives.own().id() || !self.lives.is_alive(owner) {
+        if owner == self.0.lives.own().id() || !self.0.lives.is_alive(owner) {
             return Ok(true);
         }
-        Ok(self.ledger.read(&Key::new(LEAVING, owner)).await?.is_some())
+        Ok(self
+            .0
+            .ledger
+            .read(&Key::new(LEAVING, owner))
+            .await?
+            .is_some())
     }
 
     /// Whether that something cannot be kept was not said for a while.
     fn is_to_be_told(&self) -> bool {
-        let mut told = self.told.lock();
+        let mut told = self.0.told.lock();
         let is_new = told.is_none_or(|at| at.elapsed() >= limits::KEEPING_TOLD);
         if is_new {
             *told = Some(Instant::now());
@@ -196,12 +217,22 @@ impl Keeping {
         is_new
     }
 
-    fn hold(&self, key: Key, secret: Secret, record: Record, revision: Revision) -> Arc<Hold> {
+    fn hold(
+        &self,
+        principal: &Arc<str>,
+        secret: Secret,
+        record: Record,
+        revision: Revision,
+    ) -> Arc<Hold> {
         Arc::new(Hold {
             keeping: self.clone(),
-            key,
-            secret: Arc::new(secret),
-            written: tokio::sync::Mutex::new((record, revision)),
+            principal: principal.clone(),
+            secret,
+            written: tokio::sync::Mutex::new(Written {
+                revision,
+                level: record.level,
+                subscriptions: record.subscriptions,
+            }),
         })
     }
 
@@ -209,16 +240,16 @@ impl Keeping {
     pub(crate) async fn touch(&self, used: Vec<Arc<Hold>>) {
         let held = used
             .iter()
-            .filter_map(|hold| Some((&hold.key, hold.written.try_lock().ok()?)));
+            .filter_map(|hold| Some((hold.key(), hold.written.try_lock().ok()?)));
         // Each is locked until its revision is known, which may be another then.
         let mut held: Vec<_> = held.collect();
         let keys = held
             .iter()
-            .map(|(key, written)| ((*key).clone(), written.1));
-        match self.ledger.renew(keys.collect(), LIFE).await {
+            .map(|(key, written)| (key.clone(), written.revision));
+        match self.0.ledger.renew(keys.collect(), LIFE).await {
             Ok(renewed) => {
                 for ((_, written), revision) in held.iter_mut().zip(renewed) {
-                    written.1 = revision.unwrap_or(written.1);
+                    written.revision = revision.unwrap_or(written.revision);
                 }
             }
             Err(fault) => {
@@ -229,17 +260,17 @@ impl Keeping {
 
     /// Gives all sessions away: whoever is asked for one may take it.
     pub(crate) async fn leave(&self) {
-        let own = Key::new(LEAVING, self.lives.own().id());
-        let left = self.ledger.create(&own, Bytes::new(), Some(LIFE)).await;
+        let own = Key::new(LEAVING, self.0.lives.own().id());
+        let left = self.0.ledger.create(&own, Bytes::new(), Some(LIFE)).await;
         if let Err(fault) = left {
             tracing::warn!(%fault, "sessions could not be given away");
         }
-        self.behind.flush().await;
+        self.0.behind.flush().await;
     }
 
     /// Removes what has outlived its time.
     pub(crate) async fn sweep(&self) {
-        while matches!(self.ledger.sweep().await, Ok(true)) {
+        while matches!(self.0.ledger.sweep().await, Ok(true)) {
             tokio::task::yield_now().await;
         }
     }
@@ -249,16 +280,20 @@ impl Hold {
     /// Writes down what its client wants to hear of.
     pub(crate) async fn wants(&self, level: Option<u8>, subscriptions: Vec<(String, String)>) {
         let mut written = self.written.lock().await;
-        if (written.0.level, &written.0.subscriptions) == (level, &subscriptions) {
+        if (written.level, &written.subscriptions) == (level, &subscriptions) {
             return;
         }
-        let mut record = written.0.clone();
-        (record.level, record.subscriptions) = (level, subscriptions);
-        let sealed = self.secret.close_record(&record);
-        let ledger = &self.keeping.ledger;
-        let set = ledger.compare_and_set(&self.key, written.1, sealed, Some(LIFE));
-        match set.await {
-            Ok(Some(revision)) => *written = (record, revision),
+        match self
+            .set_wanted(written.revision, level, &subscriptions)
+            .await
+        {
+            Ok(Some(revision)) => {
+                *written = Written {
+                    revision,
+                    level,
+                    subscriptions,
+                };
+            }
             Ok(None) => tracing::debug!("a session was changed here that another process has"),
             Err(fault) => {
                 tracing::warn!(%fault, "what a session listens to could not be kept");
@@ -266,10 +301,40 @@ impl Hold {
         }
     }
 
+    /// Writes that where it is still what was written at this revision.
+    async fn set_wanted(
+        &self,
+        revision: Revision,
+        level: Option<u8>,
+        subscriptions: &[(String, String)],
+    ) -> Result<Option<Revision>, LedgerError> {
+        let (ledger, key) = (&self.keeping.0.ledger, self.key());
+        // The rest of it is not in memory: it is read only here.
+        let found = ledger.read(&key).await?;
+        let record = found.and_then(|entry| self.secret.open_record(&entry.value));
+        let Some(mut record) = record else {
+            return Ok(None);
+        };
+        (record.level, record.subscriptions) = (level, subscriptions.to_vec());
+        let sealed = self.secret.close_record(&record);
+        ledger
+            .compare_and_set(&key, revision, sealed, Some(LIFE))
+            .await
+    }
+
+    fn key(&self) -> Key {
+        self.secret.key(&self.principal)
+    }
+
+    fn behind(&self) -> &Arc<Behind> {
+        &self.keeping.0.behind
+    }
+
     /// It has ended, and nobody is to bring it back.
     pub(crate) async fn end(&self) {
-        let revision = self.written.lock().await.1;
-        let removed = self.keeping.ledger.remove(&self.key, Some(revision)).await;
+        let revision = self.written.lock().await.revision;
+        let ledger = &self.keeping.0.ledger;
+        let removed = ledger.remove(&self.key(), Some(revision)).await;
         if let Err(fault) = removed {
             tracing::warn!(%fault, "that a session has ended could not be kept");
         }
@@ -277,31 +342,21 @@ impl Hold {
 
     /// Whether this process has it still. Who cannot be asked has not said otherwise.
     pub(crate) async fn is_ours(&self) -> bool {
-        let Ok(found) = self.keeping.ledger.read(&self.key).await else {
+        let Ok(found) = self.keeping.0.ledger.read(&self.key()).await else {
             return true;
         };
         let record = found.and_then(|entry| self.secret.open_record(&entry.value));
         record.is_some_and(|record| record.owner == self.owner())
     }
 
-    /// What writes its events down.
-    pub(crate) fn recorder(self: &Arc<Self>) -> Arc<Recorder> {
-        let keeping = &self.keeping;
-        Arc::new(Recorder::new(
-            keeping.behind.clone(),
-            self.secret.clone(),
-            keeping.lives.own().id(),
-        ))
-    }
-
     /// Whether the process lives that wrote this.
     pub(crate) fn is_alive(&self, owner: &str) -> bool {
-        self.keeping.lives.is_alive(owner)
+        self.keeping.0.lives.is_alive(owner)
     }
 
     /// The process that has it now.
     pub(crate) fn owner(&self) -> &str {
-        self.keeping.lives.own().id()
+        self.keeping.0.lives.own().id()
     }
 }
 
@@ -321,6 +376,6 @@ fn greeting(initialize: &Message) -> String {
 
 impl fmt::Debug for Keeping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Keeping").field(&self.ledger).finish()
+        f.debug_tuple("Keeping").field(&self.0.ledger).finish()
     }
 }

@@ -2,9 +2,10 @@
 //! follow from its id, which only its client and we know. Whoever reads the file learns
 //! neither ids nor what they belong to.
 
-use crate::session::seal::{self, Seal};
+use crate::session::seal::{self, KeyBytes, Seal};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use switchboard_ledger::Key;
 use switchboard_local::hex;
 
@@ -32,15 +33,26 @@ pub(crate) struct Record {
     pub epoch: u32,
 }
 
-/// What follows from the id of a session.
-#[derive(Debug)]
+/// What follows from the id of a session. Every session has one for as long as it is in
+/// memory and needs it now and then: so it is bytes, and made ready when it is used.
 pub(crate) struct Secret {
-    seal: Seal,
-    name: String,
+    key: KeyBytes,
+    /// Half of a digest tells sessions apart as well as all of it.
+    name: [u8; 16],
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
 }
 
 pub(super) fn name_of(what: &str, of: &str) -> String {
-    hex(seal::digest_of([what.as_bytes(), of.as_bytes()]))
+    hex(digest_of(what, of))
+}
+
+fn digest_of(what: &str, of: &str) -> impl AsRef<[u8]> {
+    seal::digest_of([what.as_bytes(), of.as_bytes()])
 }
 
 /// The space of a principal's sessions.
@@ -50,29 +62,39 @@ pub(super) fn space_of(principal: &str) -> String {
 
 impl Secret {
     pub(super) fn of(id: &str) -> Self {
-        let seal = Seal::of(name_of("session seal", id).as_bytes());
-        // Half of it tells sessions apart as well as all of it.
-        let mut name = name_of("session name", id);
-        name.truncate(32);
-        Self { seal, name }
+        let mut name = [0; 16];
+        let digest = digest_of("session name", id);
+        name.iter_mut()
+            .zip(digest.as_ref())
+            .for_each(|(to, from)| *to = *from);
+        Self {
+            key: seal::key_of(name_of("session seal", id).as_bytes()),
+            name,
+        }
+    }
+
+    fn name(&self) -> String {
+        hex(self.name)
     }
 
     /// Where the session is, among those of its principal.
     pub(super) fn key(&self, principal: &str) -> Key {
-        Key::new(space_of(principal), &self.name)
+        Key::new(space_of(principal), self.name())
     }
 
     /// The name of one of its streams.
     pub(super) fn stream(&self, number: u64) -> String {
-        format!("events/{}/{number}", self.name)
+        format!("events/{}/{number}", self.name())
     }
 
     pub(super) fn close(&self, content: &[u8]) -> Bytes {
-        self.seal.close_bytes(content, self.name.as_bytes()).into()
+        let seal = Seal::with(&self.key);
+        seal.close_bytes(content, self.name().as_bytes()).into()
     }
 
     pub(super) fn open(&self, sealed: &Bytes) -> Option<Vec<u8>> {
-        self.seal.open_bytes(sealed.to_vec(), self.name.as_bytes())
+        let seal = Seal::with(&self.key);
+        seal.open_bytes(sealed.to_vec(), self.name().as_bytes())
     }
 
     pub(super) fn close_record(&self, record: &Record) -> Bytes {

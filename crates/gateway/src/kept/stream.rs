@@ -2,7 +2,7 @@
 //! each event, at last the answer. Notices are written a moment later, together;
 //! whatever a client relies on is written before it sees it.
 
-use super::Secret;
+use super::Hold;
 use crate::limits;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -56,25 +56,10 @@ pub(crate) struct Stored {
 }
 
 /// Writes the events of one session.
-pub(crate) struct Recorder {
-    behind: Arc<Behind>,
-    secret: Arc<Secret>,
-    own: String,
-}
-
-impl Recorder {
-    pub(super) fn new(behind: Arc<Behind>, secret: Arc<Secret>, own: &str) -> Self {
-        let own = own.to_owned();
-        Self {
-            behind,
-            secret,
-            own,
-        }
-    }
-
+impl Hold {
     /// A stream that can be resumed begins.
     pub(crate) fn opens(&self, stream: u64, owed: Vec<String>) {
-        let by = self.own.clone();
+        let by = self.owner().to_owned();
         self.later(stream, &Line::Opened(Opened { by, owed }));
     }
 
@@ -90,7 +75,7 @@ impl Recorder {
 
     /// Waits until all of it is on disk, or until that has taken too long.
     pub(crate) async fn written(&self) {
-        let _ = tokio::time::timeout(limits::EVENT_WRITTEN, self.behind.flush()).await;
+        let _ = tokio::time::timeout(limits::EVENT_WRITTEN, self.behind().flush()).await;
     }
 
     fn later(&self, stream: u64, line: &Line) {
@@ -99,14 +84,16 @@ impl Recorder {
         };
         let sealed = self.secret.close(&text);
         let is_last = matches!(line, Line::Last { .. });
-        self.behind.add(self.secret.stream(stream), sealed, is_last);
+        self.behind()
+            .add(self.secret.stream(stream), sealed, is_last);
     }
 
     /// What is written of a stream, if anything is.
     pub(crate) async fn stored(&self, stream: u64) -> Option<Stored> {
-        self.behind.flush().await;
+        self.behind().flush().await;
         let name = self.secret.stream(stream);
-        let read = self.behind.ledger.read_from(&name, 0, limits::STREAM_LINES);
+        let ledger = &self.behind().ledger;
+        let read = ledger.read_from(&name, 0, limits::STREAM_LINES);
         let items = read.await.ok().filter(|items| !items.is_empty())?;
         let mut stored = Stored::default();
         for item in items {

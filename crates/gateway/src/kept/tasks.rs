@@ -22,7 +22,7 @@ impl TaskBook for Keeping {
     }
 
     fn note(&self, name: String, principal: &str) {
-        let (ledger, space) = (self.ledger.clone(), space_of(principal));
+        let (ledger, space) = (self.0.ledger.clone(), space_of(principal));
         tasks::spawn(tasks::Kind::Background, async move {
             let kept = ledger.count(&space).await;
             if kept.is_ok_and(|kept| kept >= limits::TASKS_KEPT as u64) {
@@ -37,7 +37,7 @@ impl TaskBook for Keeping {
     }
 
     fn is_theirs(&self, name: String, principal: &str) -> BoxFuture<'static, bool> {
-        let (ledger, key) = (self.ledger.clone(), Key::new(space_of(principal), name));
+        let (ledger, key) = (self.0.ledger.clone(), Key::new(space_of(principal), name));
         async move {
             // Another replica may be about to write it.
             for wait in [limits::TASK_LOOK, std::time::Duration::ZERO] {
@@ -53,7 +53,7 @@ impl TaskBook for Keeping {
 
     fn theirs(&self, principal: &str) -> BoxFuture<'static, HashSet<String>> {
         let space = space_of(principal);
-        let listed = self.ledger.list(&space, "", limits::TASKS_KEPT);
+        let listed = self.0.ledger.list(&space, "", limits::TASKS_KEPT);
         async move {
             let listed = listed.await.unwrap_or_default();
             listed.into_iter().map(|(name, _)| name).collect()

@@ -31,9 +31,10 @@ pub(crate) fn declared(initialize: &Message) -> Bytes {
     let body = initialize.body();
     let span = text::field(body, "capabilities").ok().flatten();
     // Without the message around it: it is kept for as long as the client stays.
-    span.map_or(Bytes::from_static(b"{}"), |span| {
-        Bytes::copy_from_slice(span.of(body))
-    })
+    match span.map(|span| span.of(body)) {
+        None | Some(b"{}") => Bytes::from_static(b"{}"),
+        Some(declared) => Bytes::copy_from_slice(declared),
+    }
 }
 
 /// The result of `initialize`. On one server it is the server's own, with our

@@ -17,6 +17,16 @@ use switchboard_wire::{Message, Params, reading::ambiguous_key};
 /// A key of our own.
 pub(crate) struct Seal(LessSafeKey);
 
+/// A key as bytes: much smaller than one that is ready for use, for whoever keeps many.
+pub(crate) type KeyBytes = [u8; 32];
+
+/// The key that follows from something that only those know who may open.
+pub(crate) fn key_of(secret: &[u8]) -> KeyBytes {
+    let mut key = KeyBytes::default();
+    key.copy_from_slice(digest::digest(&digest::SHA256, secret).as_ref());
+    key
+}
+
 /// What a sealed text is bound to.
 pub(crate) struct Binding(Vec<u8>);
 
@@ -75,16 +85,18 @@ fn canonical(raw: &[u8]) -> Vec<u8> {
 impl Seal {
     /// A new random key.
     pub(crate) fn new() -> Self {
-        let key: [u8; 32] = random::bytes().expect("the operating system gives random bytes");
-        let key = UnboundKey::new(&AES_256_GCM, &key).expect("the key has the right length");
+        Self::with(&random::bytes().expect("the operating system gives random bytes"))
+    }
+
+    /// With this key.
+    pub(crate) fn with(key: &KeyBytes) -> Self {
+        let key = UnboundKey::new(&AES_256_GCM, key).expect("the key has the right length");
         Self(LessSafeKey::new(key))
     }
 
     /// The key that follows from something that only those know who may open.
     pub(crate) fn of(secret: &[u8]) -> Self {
-        let key = digest::digest(&digest::SHA256, secret);
-        let key = UnboundKey::new(&AES_256_GCM, key.as_ref()).expect("a digest has that length");
-        Self(LessSafeKey::new(key))
+        Self::with(&key_of(secret))
     }
 
     /// Closes `content`; only the same binding opens it.

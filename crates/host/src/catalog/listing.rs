@@ -2,7 +2,7 @@
 
 use super::{Annotations, Item, LeftOut, fresh::Said};
 use bytes::Bytes;
-use std::collections::{HashMap, HashSet};
+use std::{collections::HashSet, sync::Arc};
 use switchboard_wire::json;
 use tokio::time::Instant;
 
@@ -10,14 +10,15 @@ use tokio::time::Instant;
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
     /// In the server's order.
-    pub items: Vec<Item>,
+    pub items: Vec<Arc<Item>>,
     /// Fields of the result other than the items and the cursor, of the first page.
     pub extra: Vec<(String, Bytes)>,
     /// What is left out, with the reasons.
     pub left_out: LeftOut,
     /// What the server says about how long it is good for.
     pub(super) said: Said,
-    by_key: HashMap<String, usize>,
+    /// Where each is, in order of its key; of several with one key the last.
+    by_key: Vec<u32>,
     /// Tools that say of themselves that a second call does no harm.
     repeatable: HashSet<String>,
 }
@@ -30,7 +31,8 @@ impl Listing {
 
     /// The item of this name, URI or template.
     pub fn find(&self, key: &str) -> Option<&Item> {
-        self.items.get(*self.by_key.get(key)?)
+        let at = *self.by_key.get(self.place(key).ok()?)?;
+        self.items.get(at as usize).map(AsRef::as_ref)
     }
 
     /// When it is to be asked for anew, where its server says so.
@@ -50,7 +52,17 @@ impl Listing {
         if said.is_some_and(|said| said.read_only == Some(true) || said.idempotent == Some(true)) {
             self.repeatable.insert(item.key.clone());
         }
-        self.by_key.insert(item.key.clone(), self.items.len());
-        self.items.push(item);
+        let newest = self.items.len() as u32;
+        match self.place(&item.key) {
+            Ok(at) => self.by_key[at] = newest,
+            Err(at) => self.by_key.insert(at, newest),
+        }
+        self.items.push(Arc::new(item));
+    }
+
+    /// Where a key is in their order, or would be.
+    fn place(&self, key: &str) -> Result<usize, usize> {
+        self.by_key
+            .binary_search_by(|at| self.items[*at as usize].key.as_str().cmp(key))
     }
 }

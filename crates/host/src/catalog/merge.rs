@@ -20,7 +20,7 @@ pub struct MergedItem {
     /// Whose it is.
     pub server: Arc<Server>,
     /// What the server calls it and how it describes it.
-    pub item: Item,
+    pub item: Arc<Item>,
     /// What clients of the aggregate call it.
     pub outward: String,
     /// Its page, where that must be called otherwise too.
@@ -86,7 +86,7 @@ pub(crate) struct Merging<'a> {
 impl Merging<'_> {
     /// Merges; `items` gives what a server lists and is asked only for what is not as it
     /// was before.
-    pub(crate) fn merged(mut self, items: impl Fn(&Arc<Server>) -> Vec<Item>) -> Merged {
+    pub(crate) fn merged(mut self, items: impl Fn(&Arc<Server>) -> Vec<Arc<Item>>) -> Merged {
         self.servers
             .sort_by(|(a, _), (b, _)| a.name().cmp(b.name()));
         let by_server =
@@ -100,7 +100,7 @@ impl Merging<'_> {
 
     /// Each server for itself, and only where it has changed. `None` where two servers
     /// came to the same name, which takes a meeting of hashes.
-    fn by_server(&self, items: &impl Fn(&Arc<Server>) -> Vec<Item>) -> Option<Merged> {
+    fn by_server(&self, items: &impl Fn(&Arc<Server>) -> Vec<Arc<Item>>) -> Option<Merged> {
         let before = self
             .before
             .filter(|before| before.parts.len() == self.servers.len());
@@ -135,8 +135,8 @@ impl Merging<'_> {
     }
 
     /// All servers together, where what one has decides about the names of another's.
-    fn together(&self, items: &impl Fn(&Arc<Server>) -> Vec<Item>) -> Merged {
-        let lists: Vec<Vec<Item>> = self
+    fn together(&self, items: &impl Fn(&Arc<Server>) -> Vec<Arc<Item>>) -> Merged {
+        let lists: Vec<Vec<Arc<Item>>> = self
             .servers
             .iter()
             .map(|(server, _)| ordered(items(server)))

@@ -30,7 +30,7 @@ impl Part {
     pub(super) fn new(
         server: &Arc<Server>,
         made: Made,
-        items: Vec<Item>,
+        items: Vec<Arc<Item>>,
         outward: Vec<String>,
     ) -> Self {
         let named = items.into_iter().zip(outward);
@@ -113,7 +113,7 @@ impl Part {
 }
 
 /// Puts a server's items in order, each once.
-pub(super) fn ordered(mut items: Vec<Item>) -> Vec<Item> {
+pub(super) fn ordered(mut items: Vec<Arc<Item>>) -> Vec<Arc<Item>> {
     items.sort_by(|a, b| a.key.cmp(&b.key));
     items.dedup_by(|a, b| a.key == b.key);
     items

@@ -64,7 +64,7 @@ impl UriRoutes {
     }
 
     /// Adds one server's resources or templates.
-    pub fn add(&mut self, server: &Arc<str>, items: &[Item], templates: bool) {
+    pub fn add(&mut self, server: &Arc<str>, items: &[Arc<Item>], templates: bool) {
         for item in items {
             if let Some((scheme, _)) = item.key.split_once(':') {
                 self.schemes

@@ -61,8 +61,9 @@ impl Host {
         {
             return view.merged.clone();
         }
-        let rules = seen.1;
-        let made = |server: &Arc<Server>| -> Made { (server.generation(client), rules) };
+        let made = |server: &Arc<Server>| -> Made {
+            (server.generation(client), self.guard.version_for(server))
+        };
         let before = self.merged.lock().get(&viewed).and_then(|view| {
             let same = view.servers == now.number;
             same.then(|| view.merged.clone())

@@ -32,7 +32,7 @@ pub struct Guard {
     rules: RwLock<Arc<Rules>>,
     pub(super) pinned: RwLock<Option<Arc<Pinned>>>,
     /// Counts everything that can change a decision.
-    version: Version,
+    pub(super) version: Version,
     /// Canonical names, in which rules are written.
     namer: RwLock<Arc<Namer>>,
     registers: Mutex<Registers>,
@@ -204,7 +204,7 @@ impl Guard {
 
     /// What is known of one of a server's lists, as far as `client` may see it.
     /// Tools whose header annotations break the rules do not exist over modern HTTP.
-    pub fn visible(&self, client: &Client, server: &Server, list: List) -> Vec<Item> {
+    pub fn visible(&self, client: &Client, server: &Server, list: List) -> Vec<Arc<Item>> {
         let listing = server.listing(client, list);
         let eras = [client.era(), server.era_for(client)];
         let mirrors =
@@ -257,7 +257,7 @@ impl Guard {
 
     /// Whether nothing but the server's own entry can matter: the common case, decided without looking at definitions.
     fn is_plain(&self, rules: &Rules, who: Who<'_>, server: &Server) -> bool {
-        !server.holds_something() && rules.is_plain(who)
+        !server.held().has_something() && rules.is_plain(who)
     }
 
     fn with_facts<T>(
@@ -271,7 +271,7 @@ impl Guard {
     ) -> T {
         let tool = match what {
             What::Tool(tool) => tool,
-            What::Prompt(prompt) if server.holds_something() => {
+            What::Prompt(prompt) if server.held().has_something() => {
                 let quarantined = self.held_prompt(client, server, prompt, raw);
                 return decide(&Facts {
                     quarantined: quarantined.as_deref(),
@@ -310,7 +310,7 @@ impl Guard {
         register: Option<&Register>,
         raw: Option<&[u8]>,
     ) -> Option<String> {
-        if !server.holds_something() {
+        if !server.held().has_something() {
             return None;
         }
         if let Some(why) = register.and_then(|register| register.held.get(tool)) {
@@ -365,7 +365,7 @@ impl Guard {
         // no other can come to stand where it does.
         let place = Arc::as_ptr(&listing) as usize;
         let key = (server.name().clone(), client.principal.clone(), place);
-        let version = self.version();
+        let version = self.version_for(server);
         if let Some(register) = self.registers.lock().get(&key)
             && register.version == version
             && Arc::ptr_eq(&register.listing, &listing)
@@ -415,7 +415,7 @@ impl Guard {
             let hashes = definitions.map(|definition| (definition.name, definition.hash));
             register.definitions = hashes.collect();
         }
-        if server.holds_something() {
+        if server.held().has_something() {
             register.held = self.held_tools(client, server, &register.listing);
         }
         register

@@ -67,13 +67,25 @@ impl Guard {
     /// of one of which nothing does need not look further.
     fn note_held(&self, server: &Server) {
         let Some((pins, keeping)) = self.keeping(server) else {
-            server.hold(false, false);
+            server.held().note(false, false);
             return;
         };
         let strict = pins.is_held(&keeping);
         // What cannot be read is all held back, where anything would be.
         let waits = pins.any_waits(&keeping).unwrap_or(strict);
-        server.hold(waits, strict);
+        server.held().note(waits, strict);
+    }
+
+    /// Something of what is kept of a server is not what it was.
+    fn changed_of(&self, server: &Server) {
+        self.note_held(server);
+        self.version.next_of_one();
+    }
+
+    /// Counts what can change a decision about this server: what is found out about
+    /// another changes nothing of it.
+    pub(crate) fn version_for(&self, server: &Server) -> u64 {
+        self.version.of_all().wrapping_add(server.held().noted())
     }
 
     /// Compares a list of a server's with what is kept of it.
@@ -127,9 +139,9 @@ impl Guard {
             whole,
         };
         if pins.judge(server.name(), &keeping, start, kind, &groups) {
-            self.note_held(server);
-            self.changed();
+            self.changed_of(server);
         }
+        pins.rest(&keeping);
     }
 
     fn whose_connection(
@@ -159,14 +171,14 @@ impl Guard {
             whole: true,
         };
         if pins.judge(server.name(), &keeping, start, Kind::Instructions, &groups) {
-            self.note_held(server);
-            self.changed();
+            self.changed_of(server);
         }
+        pins.rest(&keeping);
     }
 
     /// Whether what a server says about how to use it may be passed on to a client.
     pub fn passes_on(&self, client: &Client, server: &Server, hello: &Hello) -> bool {
-        if !server.holds_something() {
+        if !server.held().has_something() {
             return true;
         }
         let Some(text) = instructions(hello) else {
@@ -233,7 +245,11 @@ impl Guard {
     /// waits, and what is not what it was. An error where what is kept cannot be read.
     pub fn news(&self, server: &Server) -> Result<News, PinsFault> {
         match self.keeping(server) {
-            Some((pins, keeping)) => pins.news(server.name(), &keeping),
+            Some((pins, keeping)) => {
+                let news = pins.news(server.name(), &keeping);
+                pins.rest(&keeping);
+                news
+            }
             None => Ok(News::default()),
         }
     }
@@ -259,8 +275,7 @@ impl Guard {
     pub fn approve(&self, server: &Server, shown: &News) -> Result<(), PinsFault> {
         if let Some((pins, keeping)) = self.keeping(server) {
             pins.approve(&keeping, shown)?;
-            self.note_held(server);
-            self.changed();
+            self.changed_of(server);
         }
         Ok(())
     }

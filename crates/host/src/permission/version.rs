@@ -7,6 +7,8 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(super) struct Version {
     count: AtomicU64,
+    /// The same without what is about one server alone, which that one counts.
+    of_all: AtomicU64,
     changes: Notify,
 }
 
@@ -16,8 +18,19 @@ impl Version {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Something has changed.
+    /// The state of what may concern any server.
+    pub(super) fn of_all(&self) -> u64 {
+        self.of_all.load(Ordering::Acquire)
+    }
+
+    /// Something has changed, for whatever server.
     pub(super) fn next(&self) {
+        self.of_all.fetch_add(1, Ordering::AcqRel);
+        self.next_of_one();
+    }
+
+    /// Something has changed that is about one server.
+    pub(super) fn next_of_one(&self) {
         self.count.fetch_add(1, Ordering::AcqRel);
         self.changes.notify_waiters();
     }

@@ -23,6 +23,8 @@ pub(super) struct Book {
     path: PathBuf,
     /// What is there, once it was read.
     kept: Option<Kept>,
+    /// Whether that is without the texts of definitions, which are in the file.
+    stripped: bool,
     /// What the file looked like then.
     look: Option<Look>,
     /// The connection on which things of each kind were pinned first, and when.
@@ -44,6 +46,7 @@ impl Book {
             key: key.to_owned(),
             path,
             kept: None,
+            stripped: false,
             look: None,
             first: Default::default(),
             signed_in: None,
@@ -83,8 +86,9 @@ impl Book {
         match file::read::<Kept>(&self.path) {
             Ok(read) => {
                 let read = read.unwrap_or_default().in_todays_form();
-                let changed = read != *known;
+                let changed = !read.is_like(known);
                 self.kept = Some(read);
+                self.stripped = false;
                 self.look = now;
                 self.unannounced |= changed;
                 changed
@@ -114,8 +118,35 @@ impl Book {
             },
         )?;
         self.kept = written;
+        self.stripped = false;
         self.look = look(&self.path);
         Ok(())
+    }
+
+    /// The same as [`kept`](Self::kept), with the texts where they can be read.
+    pub(super) fn whole(&mut self) -> Result<&Kept, PinsFault> {
+        if self.stripped
+            && look(&self.path) == self.look
+            && let Ok(Some(read)) = file::read::<Kept>(&self.path)
+        {
+            self.kept = Some(read.in_todays_form());
+            self.stripped = false;
+        }
+        self.kept()
+    }
+
+    /// Leaves the texts of definitions to the file, of which they are the larger part:
+    /// they are needed to show what changed, and hashes for all else.
+    pub(super) fn rest(&mut self) {
+        // Where there is no file, or it could not be written, this is all that there is.
+        if !self.stripped
+            && !self.told
+            && self.look.is_some()
+            && let Some(kept) = &mut self.kept
+        {
+            kept.strip();
+            self.stripped = true;
+        }
     }
 
     /// Whether nothing of this kind was pinned yet; what cannot be read counts as

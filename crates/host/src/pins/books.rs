@@ -140,6 +140,15 @@ impl Books {
         all.collect()
     }
 
+    /// The same of one server.
+    pub(super) fn opened_of(&self, key: &str) -> Vec<Shared> {
+        let shelves = self.shelves.lock();
+        let shelf = shelves.get(key).into_iter();
+        let books =
+            shelf.flat_map(|shelf| std::iter::once(&shelf.first).chain(shelf.others.values()));
+        books.cloned().collect()
+    }
+
     fn with<T>(&self, key: &str, then: impl FnOnce(&mut Shelf) -> T) -> T {
         let mut shelves = self.shelves.lock();
         if let Some(shelf) = shelves.get_mut(key) {

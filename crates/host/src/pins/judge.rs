@@ -130,14 +130,14 @@ fn pin_as_is(kept: &mut Kept, kind: Kind, group: &Group, expected: bool) -> bool
     let version = Version::of(group);
     let pins = kept.pins(kind);
     let Some(pin) = pins.get_mut(&group.name) else {
-        let told = (!expected).then(Told::default);
+        let told = (!expected).then(Box::<Told>::default);
         let is_told = told.is_some();
         pins.insert(group.name.clone(), Pin { version, told });
         return is_told;
     };
     let before = std::mem::replace(&mut pin.version, version);
-    match &pin.told {
-        None => pin.told = Some(Told { was: Some(before) }),
+    match pin.told.as_deref() {
+        None => pin.told = Some(Box::new(Told { was: Some(before) })),
         // It is again what somebody last looked at.
         Some(Told { was: Some(was) }) if was.is(&pin.version) => {
             pin.told = None;

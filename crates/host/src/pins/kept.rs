@@ -80,7 +80,7 @@ pub(super) struct Pin {
     pub(super) version: Version,
     /// It is not what somebody last looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<Box<Told>>,
 }
 
 /// One state of a definition.
@@ -232,31 +232,46 @@ impl Kept {
         self
     }
 
+    /// Leaves out all texts; hashes stay.
+    pub(super) fn strip(&mut self) {
+        for version in self.versions() {
+            version.definition = None;
+        }
+    }
+
+    /// Whether it is the same, texts aside: the same hashes have the same texts.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let stripped = |kept: &Self| {
+            let mut kept = kept.clone();
+            kept.strip();
+            kept
+        };
+        stripped(self) == stripped(other)
+    }
+
+    /// Everything that has a text, what is looked at most likely first.
+    fn versions(&mut self) -> impl Iterator<Item = &mut Version> {
+        let waiting = self.waiting.values_mut().flat_map(BTreeMap::values_mut);
+        let sections = [&mut self.tools, &mut self.prompts, &mut self.instructions];
+        let pins = sections.into_iter().flatten();
+        let pins = pins.flat_map(BTreeMap::values_mut).flat_map(|pin| {
+            let was = pin.told.as_mut().and_then(|told| told.was.as_mut());
+            was.into_iter().chain([&mut pin.version])
+        });
+        waiting.chain(pins)
+    }
+
     /// Leaves out what is too much to keep: hashes stay, texts go, first those
     /// that are least likely to be looked at.
     pub(super) fn trim(&mut self) {
         self.waiting.retain(|_, waiting| !waiting.is_empty());
         let mut left = limits::PINS_TEXT;
-        let mut keep = |version: &mut Version| {
+        for version in self.versions() {
             let length = version.definition.as_ref().map_or(0, String::len);
             match left.checked_sub(length) {
                 Some(rest) => left = rest,
                 None => version.definition = None,
             }
-        };
-        for version in self.waiting.values_mut().flat_map(BTreeMap::values_mut) {
-            keep(version);
-        }
-        let sections = [&mut self.tools, &mut self.prompts, &mut self.instructions];
-        for pin in sections
-            .into_iter()
-            .flatten()
-            .flat_map(BTreeMap::values_mut)
-        {
-            if let Some(Told { was: Some(was) }) = &mut pin.told {
-                keep(was);
-            }
-            keep(&mut pin.version);
         }
     }
 }

@@ -222,7 +222,7 @@ impl Pins {
         let begins = start.whose.apart && book.lock().is_new(kind);
         let first = match begins.then(|| self.books.first(&keeping.key)) {
             None => None,
-            Some(first) => match first.lock().kept() {
+            Some(first) => match first.lock().whole() {
                 Ok(kept) => Some(kept.clone()),
                 // What waits there is not known: nothing is pinned on top of that.
                 Err(_) => return false,
@@ -231,6 +231,13 @@ impl Pins {
         let mut book = book.lock();
         let refreshed = book.refresh();
         book.judge(server, keeping, start, kind, groups, first.as_ref()) || refreshed
+    }
+
+    /// What is kept of a server is not needed for a while.
+    pub(crate) fn rest(&self, keeping: &Keeping) {
+        for book in self.books.opened_of(&keeping.key) {
+            book.lock().rest();
+        }
     }
 
     /// Why something must not be used by this one as it is now, if so.
@@ -304,7 +311,7 @@ impl Keeping {
     /// What one book says of a server.
     fn news(&self, server: &str, place: &Place, book: &mut Book) -> Result<News, PinsFault> {
         book.refresh();
-        let kept = book.kept()?;
+        let kept = book.whole()?;
         let mut news = News::of(server, kept, place);
         match (self.pinning, self.manner(kept)) {
             (Pinning::Off, _) => news = News::default(),

@@ -98,14 +98,19 @@ impl Server {
 
 impl Attempt {
     async fn run(self, busy: TaskTrackerToken) {
+        // Boxed: it is large, and this task is there for as long as the connection.
+        let (place, next) = Box::pin(self.made(busy)).await;
+        place.watch(next).await;
+    }
+
+    async fn made(self, busy: TaskTrackerToken) -> (Place, Next) {
         tracing::debug!(attempt = self.failures + 1, "connecting");
         let met = self.connect().await;
         let made = self.or_stand_in(met).await;
         if let Ok(connection) = &made.result {
             self.succeed(connection).await;
         }
-        let (place, next) = self.publish(made, busy);
-        place.watch(next).await;
+        self.publish(made, busy)
     }
 
     /// Meets the server, within the time that it has.
@@ -298,7 +303,7 @@ impl Place {
             true => self.let_run_out(connection.clone()),
             false => {
                 let busy = server.retirement().busy();
-                connection.close().await;
+                Box::pin(connection.close()).await;
                 drop(busy);
             }
         }

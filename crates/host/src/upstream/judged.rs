@@ -8,7 +8,7 @@ use crate::{
 };
 use std::sync::{
     Arc,
-    atomic::{AtomicU8, Ordering},
+    atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
 };
 use switchboard_wire::Method;
 
@@ -19,6 +19,40 @@ pub(super) struct Judged {
     listed: AtomicU8,
     /// What of that is what it listed last, as far as it says.
     judged: AtomicU8,
+}
+
+/// Whether anything of a server waits for approval.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    something: AtomicBool,
+    strict: AtomicBool,
+    noted: AtomicU64,
+}
+
+impl Held {
+    /// Whether anything does: then each of its tools and prompts is looked at before it
+    /// is used.
+    pub(crate) fn has_something(&self) -> bool {
+        self.something.load(Ordering::Acquire)
+    }
+
+    /// Whether what is new or changed of it waits: then nothing of it is used before it
+    /// has been compared.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict.load(Ordering::Acquire)
+    }
+
+    /// Notes both.
+    pub(crate) fn note(&self, something: bool, strict: bool) {
+        self.something.store(something, Ordering::Release);
+        self.strict.store(strict, Ordering::Release);
+        self.noted.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How often they were noted: as often as what waits may have become another.
+    pub(crate) fn noted(&self) -> u64 {
+        self.noted.load(Ordering::Acquire)
+    }
 }
 
 impl Connection {

@@ -2,7 +2,9 @@
 //! it said about itself, and its lists. A start shows them at once and corrects
 //! itself when the server answers. Nothing here is believed for longer than that.
 
-use super::{hello::Hello, knowledge::Traits, link::Carrier, server::Server};
+use super::{
+    hello::Hello, knowledge::Traits, knowledge_room::Rooms, link::Carrier, server::Server,
+};
 use crate::{
     catalog::{Catalogs, List},
     limits,
@@ -14,11 +16,17 @@ use std::{
     fs,
     io::{self, Read},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use switchboard_local::private;
 use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Revision};
+
+/// Room where it is kept.
+static ROOMS: LazyLock<Rooms> = LazyLock::new(Rooms::default);
 
 /// Where it is kept.
 #[derive(Debug)]
@@ -94,8 +102,9 @@ impl KnowledgeFile {
         }
         let folder = self.file.parent().unwrap_or(Path::new("."));
         private::folder(folder)?;
-        make_room(folder)?;
-        private::write(&self.file, text.as_bytes())
+        ROOMS.make(&self.file)?;
+        // Whatever a power cut leaves of it is read as nothing, and found out anew.
+        private::write_unsynced(&self.file, text.as_bytes())
     }
 }
 
@@ -219,22 +228,4 @@ const fn place(era: Era) -> usize {
 
 fn raw(bytes: &[u8]) -> Option<Box<RawValue>> {
     RawValue::from_string(std::str::from_utf8(bytes).ok()?.to_owned()).ok()
-}
-
-/// Servers come and go; what nobody has used for longest is forgotten.
-fn make_room(folder: &Path) -> io::Result<()> {
-    let mut files: Vec<_> = fs::read_dir(folder)?
-        .filter_map(|file| {
-            let file = file.ok()?;
-            Some((file.metadata().ok()?.modified().ok()?, file.path()))
-        })
-        .collect();
-    if files.len() < limits::MEMORIES {
-        return Ok(());
-    }
-    files.sort();
-    for (_, file) in files.iter().take(files.len() + 1 - limits::MEMORIES) {
-        fs::remove_file(file)?;
-    }
-    Ok(())
 }

@@ -25,6 +25,7 @@ mod judged;
 mod keyed;
 mod knowledge;
 mod knowledge_file;
+mod knowledge_room;
 mod levels;
 mod link;
 mod listen;

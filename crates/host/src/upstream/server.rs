@@ -5,6 +5,7 @@ use super::{
     connection::Connection,
     health::{Health, ServerState},
     hello::Hello,
+    judged::Held,
     knowledge::{Knowledge, other},
     knowledge_file::KnowledgeFile,
     owners::Owned,
@@ -28,10 +29,7 @@ use crate::{
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, OnceLock, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock, Weak},
 };
 use switchboard_tasks as tasks;
 use switchboard_transport::Budget;
@@ -67,9 +65,7 @@ pub struct Server {
     /// The same for each copy of a server that is a process of its own.
     owned_by_copy: Mutex<HashMap<Owner, Arc<Owned>>>,
     /// Whether anything of it waits for approval.
-    holds: AtomicBool,
-    /// Whether what is new or changed of it does.
-    strict: AtomicBool,
+    held: Held,
     /// For whom it is started.
     starting: Starting,
 }
@@ -95,8 +91,7 @@ impl Server {
             remarks: Arc::default(),
             owned: Arc::default(),
             owned_by_copy: Mutex::default(),
-            holds: AtomicBool::new(false),
-            strict: AtomicBool::new(false),
+            held: Held::default(),
             starting: Starting::default(),
         });
         server.recall();
@@ -142,22 +137,9 @@ impl Server {
         self.spec.era.is_none() && self.known.has_both_eras()
     }
 
-    /// Whether anything of it waits for approval: then each of its tools and
-    /// prompts is looked at before it is used.
-    pub(crate) fn holds_something(&self) -> bool {
-        self.holds.load(Ordering::Acquire)
-    }
-
-    /// Whether what is new or changed of it waits: then nothing of it is used
-    /// before it has been compared.
-    pub(crate) fn is_strict(&self) -> bool {
-        self.strict.load(Ordering::Acquire)
-    }
-
-    /// Notes both.
-    pub(crate) fn hold(&self, something: bool, strict: bool) {
-        self.holds.store(something, Ordering::Release);
-        self.strict.store(strict, Ordering::Release);
+    /// Whether anything of it waits for approval.
+    pub(crate) fn held(&self) -> &Held {
+        &self.held
     }
 
     /// Whom it tells when a list that was owed is there, and asks what it may.

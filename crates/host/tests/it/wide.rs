@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{
     Client, Host, NoSink, ServerSpec, Target,
-    catalog::{List, Merged, list_counts},
-    permission::Rules,
+    catalog::{List, Merged, MergedItem, list_counts},
+    permission::{Pinned, Rules},
+    pins::{Keeping, Pinning},
 };
 use switchboard_transport::{
     Budget,
@@ -190,5 +191,46 @@ async fn a_server_that_was_made_anew_is_met_again() {
     let now = until(&host, &client, |all| all.contains(&"s03__z".to_owned())).await;
     assert_eq!(now.len(), 2 * SERVERS - 1);
     assert!(servers[3].senders.lock().len() > made);
+    host.close().await;
+}
+
+#[tokio::test]
+async fn what_is_pinned_of_one_server_makes_nothing_of_another_anew() {
+    let (servers, host) = many();
+    let folder = tempfile::tempdir().expect("a folder");
+    let keeping = |n: usize| {
+        let name = format!("s{n:02}");
+        let pinning = Pinning::Tell;
+        (name.clone(), Keeping { key: name, pinning })
+    };
+    let pinned = Pinned {
+        pins: host.guard().pins_in(folder.path()),
+        servers: (0..SERVERS).map(keeping).collect(),
+        user: vec!["p".into()],
+    };
+    host.guard().set_pins(pinned, host.servers().iter());
+    let client = client(Revision::NEWEST_LEGACY);
+    until(&host, &client, |all| all.len() == 2 * SERVERS).await;
+    let before = host.merged(&client, List::Tools).await;
+    let version = host.guard().version();
+    // A tool that was not there is pinned, and told.
+    servers[10].now_has(&["a", "b", "c"]);
+    until(&host, &client, |all| all.len() == 2 * SERVERS + 1).await;
+    assert_ne!(host.guard().version(), version);
+    let now = host.merged(&client, List::Tools).await;
+    let others = |merged: &Merged| -> Vec<*const MergedItem> {
+        let others = merged.iter().filter(|item| &**item.server.name() != "s10");
+        others.map(std::ptr::from_ref).collect()
+    };
+    assert_eq!(others(&now), others(&before), "they are where they were");
+    // What was pinned is on disk, and its texts are read again where they are wanted.
+    let server = host.server("s10").expect("it is configured");
+    let news = host.guard().news(&server).expect("what is pinned");
+    assert_eq!(news.told.len(), 1);
+    host.guard()
+        .approve(&server, &news)
+        .expect("it is approved");
+    servers[10].now_has(&["a", "b"]);
+    until(&host, &client, |all| all.len() == 2 * SERVERS).await;
     host.close().await;
 }

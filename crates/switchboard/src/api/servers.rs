@@ -225,7 +225,7 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Answer {
     };
     let server = usable(&member(api, ask.part())?)?;
     let met = api.caller.to(&server);
-    let items: Vec<Item> = match met.known_listing(list) {
+    let items: Vec<Arc<Item>> = match met.known_listing(list) {
         Some(listing) => listing.items.clone(),
         None => {
             let remote = server.spec.target.is_remote();

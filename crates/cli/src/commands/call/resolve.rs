@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep_until};
 #[derive(Clone, Debug)]
 pub struct Found {
     pub met: Dialogue,
-    pub item: Item,
+    pub item: Arc<Item>,
     pub canonical: String,
     /// Why it may not be used, if so.
     hidden: Option<String>,
@@ -289,7 +289,7 @@ async fn ask(
     pools: &Pools,
     server: &Arc<Server>,
     list: List,
-) -> Result<(Dialogue, Vec<Item>), Failure> {
+) -> Result<(Dialogue, Vec<Arc<Item>>), Failure> {
     let remote = server.spec.target.is_remote();
     let met = pools
         .run(remote, caller.meet(server))

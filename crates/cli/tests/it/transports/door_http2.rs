@@ -184,3 +184,24 @@ async fn a_call_whose_stream_is_reset_is_cancelled_and_others_go_on() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
+
+#[tokio::test]
+async fn a_large_answer_comes_in_whole_frames_as_far_as_its_client_lets_it() {
+    const MIB: usize = 1 << 20;
+    /// The largest that any client takes.
+    const FRAME: usize = 16 * 1024;
+    let (_gateway, _authority, _port, mut client) = connected().await;
+    let asked = client.send_request(modern(1, "e__payload", &json!({"bytes": MIB})));
+    let answer = asked.await.unwrap();
+    assert_eq!(answer.headers()["content-type"], "application/json");
+    let mut body = answer.into_body();
+    let (mut frames, mut bytes) = (0, 0);
+    while let Some(frame) = body.frame().await {
+        let piece = frame.unwrap().into_data().unwrap_or_default();
+        frames += usize::from(!piece.is_empty());
+        bytes += piece.len();
+    }
+    assert!(bytes > MIB, "{bytes}");
+    // What is spliced around the text may end one of its own.
+    assert!(frames <= bytes.div_ceil(FRAME) + 4, "{frames} for {bytes}");
+}

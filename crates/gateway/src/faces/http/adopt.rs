@@ -121,12 +121,10 @@ fn bring_back(
         general.clone(),
     );
     tracing::debug!(epoch = record.epoch, "a session is brought back");
-    let path = path_of(scope).to_owned();
     Held::new(
         session,
         general,
         admission.clone(),
-        path,
         place,
         (Some(on_disk), from),
     )

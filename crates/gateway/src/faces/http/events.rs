@@ -3,7 +3,7 @@
 
 use super::event_stream::MESSAGE;
 use crate::{
-    kept::{Recorder, Stored},
+    kept::{Hold, Stored},
     limits,
     session::{Outlet, Weight},
 };
@@ -48,7 +48,7 @@ struct State {
     left: Option<Instant>,
     finished: Option<Instant>,
     /// What writes its events down, where they are kept.
-    recorder: Option<Arc<Recorder>>,
+    recorder: Option<Arc<Hold>>,
     /// An event from this number on is being written down, and nobody sees it before.
     held_back: Option<u64>,
 }
@@ -154,7 +154,7 @@ impl EventLog {
     }
 
     /// From now on its events are written down, and those that it has.
-    pub(super) fn record(&self, recorder: &Arc<Recorder>) {
+    pub(super) fn record(&self, recorder: &Arc<Hold>) {
         let mut state = self.state.lock();
         if state.recorder.is_some() {
             return;

@@ -59,7 +59,6 @@ pub(super) async fn initialize(post: Post, message: Message) -> Response<Body> {
                 session.clone(),
                 general,
                 post.admission.clone(),
-                path.to_owned(),
                 place,
                 (hold.map(OnDisk::new), 0),
             );

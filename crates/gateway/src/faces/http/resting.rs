@@ -19,7 +19,7 @@ impl Held {
                 .streams
                 .lock()
                 .values()
-                .all(|log| log.number() == 0 || log.finished().is_some())
+                .all(|log| log.finished().is_some())
             && !self.session.has_servers_of_its_own()
     }
 }

@@ -1,12 +1,7 @@
 //! The legacy sessions of the HTTP face.
 
-use super::{Face, events::EventLog};
-use crate::{
-    admission::Admission,
-    kept::{Hold, Recorder},
-    limits,
-    session::legacy::Session,
-};
+use super::{Face, events::EventLog, handshake_era::path_of};
+use crate::{admission::Admission, kept::Hold, limits, session::legacy::Session};
 use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -32,7 +27,6 @@ pub(super) struct Sessions {
 /// What is kept of a session on disk.
 pub(super) struct OnDisk {
     pub hold: Arc<Hold>,
-    recorder: Arc<Recorder>,
     /// When it was last noted there that it is in use.
     touched: Mutex<Instant>,
 }
@@ -40,15 +34,14 @@ pub(super) struct OnDisk {
 impl OnDisk {
     pub(super) fn new(hold: Arc<Hold>) -> Self {
         Self {
-            recorder: hold.recorder(),
             hold,
             touched: Mutex::new(Instant::now()),
         }
     }
 
     /// What writes its events down.
-    pub(super) fn recorder(&self) -> &Arc<Recorder> {
-        &self.recorder
+    pub(super) fn recorder(&self) -> &Arc<Hold> {
+        &self.hold
     }
 }
 
@@ -58,7 +51,7 @@ pub(super) struct Held {
     /// The stream for what belongs to no request.
     pub general: Arc<EventLog>,
     pub(super) admission: Admission,
-    path: String,
+    /// Those of requests.
     pub(super) streams: Mutex<BTreeMap<u64, Arc<EventLog>>>,
     next: AtomicU64,
     pub(super) used: Mutex<Instant>,
@@ -73,7 +66,6 @@ impl Held {
         session: Arc<Session>,
         general: Arc<EventLog>,
         admission: Admission,
-        path: String,
         place: Place,
         (on_disk, numbered_from): (Option<OnDisk>, u64),
     ) -> Self {
@@ -82,13 +74,11 @@ impl Held {
         admission
             .share()
             .keeps(Arc::<EventLog>::downgrade(&general));
-        let streams = Mutex::new(BTreeMap::from([(0, general.clone())]));
         Self {
             session,
             general,
             admission,
-            path,
-            streams,
+            streams: Mutex::default(),
             next: AtomicU64::new(numbered_from + 1),
             used: Mutex::new(Instant::now()),
             on_disk,
@@ -109,9 +99,9 @@ impl Held {
         if let Some(on_disk) = &self.on_disk {
             let token = |id: &Id| String::from_utf8_lossy(id.token()).into_owned();
             let owed = owed.iter().map(token).collect();
-            on_disk.recorder.opens(log.number(), owed);
-            log.record(&on_disk.recorder);
-            on_disk.recorder.written().await;
+            on_disk.hold.opens(log.number(), owed);
+            log.record(&on_disk.hold);
+            on_disk.hold.written().await;
         }
     }
 
@@ -121,7 +111,8 @@ impl Held {
         let share = self.admission.share();
         share.keeps(Arc::<EventLog>::downgrade(log));
         let mut streams = self.streams.lock();
-        if streams.len() >= limits::STREAMS
+        // One is for what belongs to no request.
+        if streams.len() + 1 >= limits::STREAMS
             && let Some(oldest) = streams
                 .values()
                 .find(|log| log.finished().is_some())
@@ -134,7 +125,10 @@ impl Held {
 
     /// A log of this session.
     pub(super) fn stream(&self, number: u64) -> Option<Arc<EventLog>> {
-        self.streams.lock().get(&number).cloned()
+        match number {
+            0 => Some(self.general.clone()),
+            _ => self.streams.lock().get(&number).cloned(),
+        }
     }
 }
 
@@ -149,7 +143,7 @@ impl Sessions {
     /// The session of this id, if it is this principal's and was opened at this path.
     pub(super) fn get(&self, id: &str, principal: &str, path: &str) -> Option<Arc<Held>> {
         let held = self.by_id.read().get(id).cloned()?;
-        if **held.admission.principal() != *principal || held.path != path {
+        if **held.admission.principal() != *principal || path_of(held.session.scope()) != path {
             return None;
         }
         *held.used.lock() = Instant::now();
@@ -257,6 +251,7 @@ impl Held {
     /// Ends what it has in this process.
     pub(super) fn end(&self) {
         self.session.close();
+        self.general.finish();
         for log in self.streams.lock().values() {
             log.finish();
         }

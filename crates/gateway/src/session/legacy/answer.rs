@@ -137,7 +137,7 @@ impl Session {
         outlet: &dyn Outlet,
     ) -> Result<String, CallError> {
         let (gateway, client) = (&self.gateway, &self.client);
-        let name = self.name.as_deref();
+        let name = client.said_name().map(|name| &**name);
         let listed = lists::page(gateway, client, name, list, message).await?;
         if let Some(remark) = &listed.remark {
             self.to_client.tell_at(remark, outlet);

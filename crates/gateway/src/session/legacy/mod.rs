@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use resumed::Wanted;
 use std::{fmt, sync::Arc};
 use switchboard_host::{
-    Admitted, CallError, Client, ClientSink, NoSink, Scope, Server,
+    Admitted, CallError, Client, ClientSink, Scope, Server,
     observe::{Shown, Trace, Watched},
     permission::What,
 };
@@ -30,8 +30,6 @@ pub(crate) struct Session {
     client: Arc<Client>,
     to_client: Arc<ToClient>,
     in_flight: InFlight,
-    /// What it calls itself.
-    name: Option<String>,
     /// What it is still to be told.
     announcement: Mutex<Option<Arc<str>>>,
     /// What its client wants to hear of.
@@ -110,7 +108,6 @@ impl Session {
             .visitors()
             .enter(&client.principal, client.era(), info);
         Arc::new(Self {
-            name: info.and_then(hello::name_of),
             _visit: visit,
             gateway,
             scope,
@@ -132,14 +129,8 @@ impl Session {
         own_servers: bool,
     ) -> (Arc<Client>, Arc<ToClient>) {
         let principal = admission.principal().clone();
-        let viewer = Client::new(
-            principal.clone(),
-            hello::negotiate(initialize),
-            Bytes::from_static(b"{}"),
-            Arc::new(NoSink),
-        );
         let is_aggregate = matches!(scope, Scope::All);
-        let to_client = ToClient::new(general, gateway.clone(), viewer, is_aggregate);
+        let to_client = ToClient::new(general, gateway.clone(), is_aggregate);
         let sink: Arc<dyn ClientSink> = to_client.clone();
         let mut client = Client::new(
             principal,
@@ -155,7 +146,9 @@ impl Session {
         if own_servers {
             client = client.exclusive(Some(greeting));
         }
-        (Arc::new(client), to_client)
+        let client = Arc::new(client);
+        to_client.is_of(&client);
+        (client, to_client)
     }
 
     fn begins(&self) {
@@ -167,13 +160,19 @@ impl Session {
     /// What is logged while it works on something stands in. Made each time: what
     /// comes over HTTP comes on one connection and then on another.
     fn span(&self) -> Span {
-        let (id, client) = (self.client.id, self.name.as_deref());
+        let (id, client) = (self.client.id, self.client.said_name());
+        let client = client.map(|name| &**name);
         tracing::debug_span!("session", id, client)
     }
 
     /// The client, as the servers' side knows it.
     pub(crate) fn client(&self) -> &Arc<Client> {
         &self.client
+    }
+
+    /// What it can reach.
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.scope
     }
 
     /// Whether anything is in flight.

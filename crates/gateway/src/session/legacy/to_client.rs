@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicU8, AtomicU64, Ordering},
     },
 };
@@ -29,8 +29,8 @@ pub(super) struct ToClient {
     questions: Mutex<HashMap<u64, oneshot::Sender<Message>>>,
     next: AtomicU64,
     gateway: Arc<Gateway>,
-    /// Stands in for the client where it is told whose a URI is and what it may see.
-    viewer: Client,
+    /// Who it is, which decides whose a URI is and what may be heard.
+    client: OnceLock<Weak<Client>>,
     /// It has all servers as one.
     is_aggregate: bool,
 }
@@ -47,7 +47,6 @@ impl ToClient {
     pub(super) fn new(
         general: Arc<dyn Outlet>,
         gateway: Arc<Gateway>,
-        viewer: Client,
         is_aggregate: bool,
     ) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
@@ -57,9 +56,19 @@ impl ToClient {
             questions: Mutex::default(),
             next: AtomicU64::new(1),
             gateway,
-            viewer,
+            client: OnceLock::new(),
             is_aggregate,
         })
+    }
+
+    /// This is who it is.
+    pub(super) fn is_of(&self, client: &Arc<Client>) {
+        let _ = self.client.set(Arc::downgrade(client));
+    }
+
+    /// Who it is; nobody where it has gone.
+    fn client(&self) -> Option<Arc<Client>> {
+        self.client.get()?.upgrade()
     }
 
     /// From now on less severe log messages than this are left out.
@@ -105,9 +114,9 @@ impl ToClient {
 
     /// The notification with a URI or task that leads back to its server.
     pub(super) fn addressed(&self, server: &Arc<str>, notice: Notice) -> Payload {
-        match self.is_aggregate {
-            true => rewrite::notice(&self.gateway, &self.viewer, server, notice),
-            false => notice.payload,
+        match self.client().filter(|_| self.is_aggregate) {
+            Some(client) => rewrite::notice(&self.gateway, &client, server, notice),
+            None => notice.payload,
         }
     }
 
@@ -176,7 +185,8 @@ impl ToClient {
 
 impl ClientSink for ToClient {
     fn notice(&self, server: &Arc<str>, notice: Notice) {
-        if self.wants(&notice) && may_hear(&self.gateway, &self.viewer, server, &notice) {
+        let hears = |client: Arc<Client>| may_hear(&self.gateway, &client, server, &notice);
+        if self.wants(&notice) && self.client().is_some_and(hears) {
             self.general
                 .send(self.addressed(server, notice), Weight::Notice);
         }

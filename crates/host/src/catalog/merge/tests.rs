@@ -54,7 +54,7 @@ impl Shop {
                 .find(|(other, ..)| Arc::ptr_eq(other, server))
                 .expect("the server");
             let read = tools.iter().map(|tool| tool.to_string().into());
-            read.map(|raw| Item::read(List::Tools, raw).expect("a tool"))
+            read.map(|raw| Arc::new(Item::read(List::Tools, raw).expect("a tool")))
                 .collect()
         })
     }

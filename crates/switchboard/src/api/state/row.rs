@@ -245,7 +245,9 @@ impl Counted {
             tool.map_or(0, |tool| tool.tokens)
         };
         let count = Self {
-            tokens: tools.as_ref().map(|tools| tools.iter().map(cost).sum()),
+            tokens: tools
+                .as_ref()
+                .map(|tools| tools.iter().map(|item| cost(item)).sum()),
             tools: tools.map(|tools| tools.len()),
             resources: met.known_items(List::Resources).map(|items| items.len()),
             prompts: met.known_items(List::Prompts).map(|items| items.len()),

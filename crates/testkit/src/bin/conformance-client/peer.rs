@@ -71,7 +71,7 @@ impl Peer {
         Ok(())
     }
 
-    pub async fn list(&self, list: List) -> Result<Vec<Item>> {
+    pub async fn list(&self, list: List) -> Result<Vec<Arc<Item>>> {
         self.dialogue
             .list(list)
             .await
@@ -79,7 +79,7 @@ impl Peer {
     }
 
     /// The tool of this name, which must be listed.
-    pub async fn tool(&self, name: &str) -> Result<Item> {
+    pub async fn tool(&self, name: &str) -> Result<Arc<Item>> {
         let tools = self.list(List::Tools).await?;
         tools
             .into_iter()

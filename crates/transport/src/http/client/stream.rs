@@ -100,7 +100,9 @@ pub(super) async fn listen(shared: Arc<Shared>, gate: Shut) {
     loop {
         let spoken = shared.spoken(None);
         let last = pump.decoder.last_id().map(|id| &**id);
-        match open_holding(shared, &spoken, last, gate.take()).await {
+        // Boxed: it is large, and the stream is there for as long as the connection.
+        let opening = Box::pin(open_holding(shared, &spoken, last, gate.take()));
+        match opening.await {
             Opened::Stream(mut stream) => {
                 match pump.read(&mut stream).await {
                     // Coming back to the same place would bring the same event.
