@@ -13,6 +13,7 @@ mod support;
 mod accept;
 mod apps;
 mod dual_era;
+mod ending;
 mod freshness;
 mod in_process;
 mod listen;
