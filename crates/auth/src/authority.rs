@@ -287,7 +287,7 @@ impl Authority {
     /// When what is stored cannot be read.
     pub async fn status(&self) -> Result<Option<SignedIn>, SignInError> {
         let inner = &self.inner;
-        let Some(record) = inner.vault.load(&inner.key).await? else {
+        let Some(record) = inner.vault.look(&inner.key).await? else {
             return Ok(None);
         };
         let Some(tokens) = &record.tokens else {

@@ -16,7 +16,7 @@ use crate::{
     renew,
     secret::Secret,
     settings::{OauthSettings, Visit},
-    vault::{Vault, VaultKey},
+    vault::{Vault, VaultKey, VaultLock},
 };
 use rmcp::transport::auth::AuthorizationMetadata;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl IdentityProvider {
         }
         let key = self.key();
         // Held while somebody signs in: the others wait for that sign-in and use it.
-        let _lock = vault
+        let lock = vault
             .lock(&key, settings.patience + limits::SIGN_IN_GRACE)
             .await?;
         let known = vault
@@ -94,11 +94,9 @@ impl IdentityProvider {
         }) {
             let mut renewing = self.engine(settings, limits).await?;
             renewing.hook.set_resource(ResourceParam::Absent);
-            match self.renewed(&mut renewing, &metadata, known).await {
-                Ok((record, token)) => {
-                    vault.save(&key, &record).await?;
-                    return Ok(identity(token));
-                }
+            let kept = (vault, &lock);
+            match self.renewed(&mut renewing, &metadata, known, kept).await {
+                Ok(token) => return Ok(identity(token)),
                 Err(fault) if !fault.needs_sign_in() && visit.is_none() => return Err(fault),
                 Err(fault) => tracing::debug!(%fault, "the identity was not renewed"),
             }
@@ -240,22 +238,35 @@ impl IdentityProvider {
         engine: &mut Engine,
         metadata: &AuthorizationMetadata,
         known: Record,
-    ) -> Result<(Record, Secret), SignInError> {
-        let before = known.id_token.clone();
-        let record = renew::refresh(engine, &known, None)
-            .await
-            .map_err(|not| not.fault)?;
-        let token = record
-            .id_token
-            .clone()
-            .filter(|token| Some(token) != before.as_ref());
-        let Some(token) = token else {
-            return Err(SignInError::NeedsSignIn(
-                "the identity provider renews no identity".into(),
-            ));
+        (vault, lock): (&Vault, &VaultLock),
+    ) -> Result<Secret, SignInError> {
+        let trouble = known.trouble.as_ref();
+        if let Some(trouble) = trouble.filter(|it| clock::millis() < it.until) {
+            return Err(SignInError::Token(trouble.why.clone()));
+        }
+        let key = self.key();
+        vault.begin_renewal(&key, lock, &known).await?;
+        let mut record = match renew::refresh(engine, &known, None).await {
+            Ok(record) => record,
+            Err(failed) => {
+                vault.save(&key, &failed.noted(&known)).await?;
+                return Err(failed.fault);
+            }
         };
-        self.check(engine, metadata, &token, None).await?;
-        Ok((record, token))
+        // What was given counts in any case: the refresh token before may be used up.
+        let given = record.id_token.take();
+        let checked = match given.filter(|token| Some(token) != known.id_token.as_ref()) {
+            Some(token) => {
+                let checked = self.check(engine, metadata, &token, None).await;
+                checked.map(|_| token)
+            }
+            None => Err(SignInError::NeedsSignIn(
+                "the identity provider renews no identity".into(),
+            )),
+        };
+        record.id_token = checked.as_ref().ok().cloned();
+        vault.save(&key, &record).await?;
+        checked
     }
 
     /// OpenID Connect Core §3.1.3.7.

@@ -6,6 +6,12 @@ use std::time::Duration;
 pub const RENEWAL_ELSEWHERE: Duration = Duration::from_secs(45);
 /// How long a renewal that another replica began and did not end is waited for at least.
 pub const RENEWAL_UNKNOWN: Duration = Duration::from_secs(60);
+/// How long showing a refresh token may take, with all that the issuer asks for besides.
+pub const RENEWAL_SHOWN: Duration = Duration::from_secs(45);
+/// How long a renewed sign-in is tried to be stored that could not be at once.
+pub const RENEWED_STORED: Duration = Duration::from_secs(3600);
+/// How often that is tried.
+pub const RENEWED_PAUSE: Duration = Duration::from_secs(2);
 /// With a token that still works, a renewal is waited for no longer than this.
 pub const RENEWAL_WHILE_VALID: Duration = Duration::from_secs(2);
 /// How often scopes may be added within [`STEP_WINDOW`].

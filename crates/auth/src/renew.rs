@@ -52,7 +52,30 @@ impl NotRenewed {
             _ => backoff,
         }
     }
+
+    /// The sign-in as it is after this.
+    pub(crate) fn noted(&self, record: &Record) -> Record {
+        let mut changed = record.clone();
+        if self.fault.needs_sign_in() {
+            // The server's own word. The access token may live on; the rest is over.
+            if let Some(tokens) = &mut changed.tokens {
+                tokens.refresh = None;
+            }
+            // A registration that is gone is no good for the next sign-in either.
+            if matches!(self.fault, SignInError::Client(_)) {
+                changed.forget_registration();
+            }
+        } else {
+            let times = changed.trouble.as_ref().map_or(0, |trouble| trouble.times);
+            let wait = self.wait(changed.tokens.as_ref(), times);
+            changed.note_trouble(self.fault.to_string(), wait);
+        }
+        changed
+    }
 }
+
+// Whoever shows a refresh token has ended that when another may show it again.
+const _: () = assert!(limits::RENEWAL_SHOWN.as_secs() < limits::RENEWAL_UNKNOWN.as_secs());
 
 /// Asks for new tokens. The stored metadata is used, so that the refresh token
 /// goes to the issuer that gave it and to no other.
@@ -67,9 +90,18 @@ pub(crate) async fn refresh(
         retry_after: None,
     };
     let (mut client, refresh) = prepare(engine, record, dpop).await.map_err(sure)?;
-    let answer = match quiet(engine.manager.refresh_token()).await {
-        Ok(answer) => answer,
-        Err(fault) => {
+    let asked = quiet(engine.manager.refresh_token());
+    let answer = match tokio::time::timeout(limits::RENEWAL_SHOWN, asked).await {
+        Ok(Ok(answer)) => answer,
+        Err(_) => {
+            let why = "the authorization server took too long to renew it";
+            return Err(NotRenewed {
+                fault: SignInError::Token(why.into()),
+                doubtful: true,
+                retry_after: None,
+            });
+        }
+        Ok(Err(fault)) => {
             return Err(NotRenewed {
                 doubtful: doubtful(engine.hook.last()),
                 retry_after: match engine.hook.last() {

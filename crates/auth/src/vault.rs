@@ -217,6 +217,24 @@ impl Vault {
         parse(&sealed, &text).map(Some)
     }
 
+    /// The same, for whoever changes nothing: where the place that machines share cannot be
+    /// asked, it is what was heard of last. Most servers need no sign-in, and are reached all
+    /// the same.
+    ///
+    /// # Errors
+    /// When there is something and it cannot be read.
+    pub async fn look(&self, key: &VaultKey) -> Result<Option<Record>, VaultError> {
+        match self.load(key).await {
+            Err(VaultError::Fleet(fault @ FleetError::Store(_))) => {
+                tracing::warn!(%fault, "what was heard of a sign-in last is used");
+                let fleet = self.fleet(key);
+                let heard = fleet.and_then(|fleet| fleet.heard(&key.stem));
+                shared(key, heard.unwrap_or(Ok(None))?)
+            }
+            found => found,
+        }
+    }
+
     /// The same, as it was heard of last where machines share it: costs nothing, and may
     /// be a moment old.
     ///
@@ -225,7 +243,30 @@ impl Vault {
     pub async fn glance(&self, key: &VaultKey) -> Result<Option<Record>, VaultError> {
         match self.fleet(key).and_then(|fleet| fleet.heard(&key.stem)) {
             Some(heard) => shared(key, heard?),
-            None => self.load(key).await,
+            None => self.look(key).await,
+        }
+    }
+
+    /// First said and then done: that the refresh token of a sign-in that machines share is
+    /// about to be shown to its issuer. Whoever comes after us shows none of which it cannot
+    /// know whether it was used up. The version that says so.
+    ///
+    /// # Errors
+    /// When that cannot be written, or another may have its turn by now: then it is not to
+    /// be shown.
+    pub(crate) async fn begin_renewal(
+        &self,
+        key: &VaultKey,
+        lock: &VaultLock,
+        record: &Record,
+    ) -> Result<u64, VaultError> {
+        if !self.is_shared(key) {
+            return Ok(record.version);
+        }
+        let version = self.save(key, &record.renewing()).await?;
+        match lock.is_good() {
+            true => Ok(version),
+            false => Err(FleetError::Overtaken.into()),
         }
     }
 

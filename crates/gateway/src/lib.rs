@@ -22,8 +22,8 @@ pub mod visitors;
 pub use admission::Admission;
 pub use announcement::Announcement;
 pub use cluster::{
-    Announced, BadKeys, Cluster, ClusterKeys, ClusterParts, Looked, Node, Outpost, OutpostParts,
-    SignIns,
+    Announced, BadKeys, Cluster, ClusterKeys, ClusterParts, Lease, LeaseOf, Looked, Node, Outpost,
+    OutpostParts, SignIns,
 };
 pub use control::{
     Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,

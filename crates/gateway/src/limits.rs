@@ -77,6 +77,10 @@ pub const SESSION_TOUCHED: Duration = Duration::from_secs(600);
 /// How long a session is waited for that another request just brings back from disk, or
 /// that the gateway before this one still has.
 pub const SESSION_COMES: Duration = Duration::from_secs(10);
+/// How often what is kept of a session that ends is read again where somebody changed it.
+pub const SESSION_END_TRIES: usize = 8;
+/// Sessions that have ended, and of which that could not be written yet.
+pub const SESSIONS_UNWRITTEN: usize = 10_000;
 /// How often it is looked whether it has come.
 pub const SESSION_LOOK: Duration = Duration::from_millis(5);
 /// How often a stream is looked at that a process which ends still writes.
@@ -214,6 +218,9 @@ pub const LINGERING: usize = 256;
 pub const NODE_LIFE: Duration = Duration::from_secs(10);
 /// How often a replica says that it is there.
 pub const NODE_BEAT: Duration = Duration::from_secs(3);
+/// How long a replica that begins waits until others can know of it, before it lets clients
+/// in.
+pub const NODE_TOLD: Duration = Duration::from_secs(3);
 /// A replica where nobody listens any more has gone if it was not heard of for this long.
 pub const NODE_MISSED: Duration = Duration::from_secs(4);
 /// How often it is looked which replicas there are.
@@ -258,6 +265,8 @@ pub const SIGN_INS: usize = 10_000;
 pub const SIGNED_OUT: Duration = Duration::from_secs(24 * 3600);
 /// How long one of several replicas may renew a sign-in, unless it says so again.
 pub const TURN_LIFE: Duration = Duration::from_secs(10);
+/// Rights to do something alone that are shown, of each kind.
+pub const LEASES_SHOWN: usize = 1000;
 /// How often it says so again.
 pub const TURN_BEAT: Duration = Duration::from_secs(3);
 /// How long before that time is over it stops by itself.

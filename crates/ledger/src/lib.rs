@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod clock;
+mod faulty;
 pub mod limits;
 mod lives;
 mod memory;
@@ -20,6 +21,7 @@ mod sqlite;
 mod watch;
 
 pub use clock::Clock;
+pub use faulty::Faulty;
 pub use lives::{Life, Lives, Others};
 pub use memory::Memory;
 #[cfg(feature = "cluster")]

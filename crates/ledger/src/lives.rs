@@ -2,6 +2,8 @@
 //! file of its own, which the system gives back when it dies, however it dies. One that
 //! is paused lives.
 
+use crate::LedgerError;
+use futures_util::future::BoxFuture;
 use std::{
     fmt, fs, io,
     path::{Path, PathBuf},
@@ -34,6 +36,10 @@ enum Known {
 pub trait Others: Send + Sync {
     /// Whether the process of this id lives, or may.
     fn is_alive(&self, id: &str) -> bool;
+
+    /// The same, looked up now: what is known may be a moment old, and a process may have
+    /// come since.
+    fn lives_now<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, LedgerError>>;
 }
 
 /// This process, as others know it.
@@ -126,6 +132,18 @@ impl Lives {
         // Whoever cannot be asked may live.
         let asked = Lock::ask(&file).and_then(private::Waiting::take);
         !matches!(asked, Ok(Ok(_)))
+    }
+
+    /// The same, looked up now where what is known may be a moment old. Asked before
+    /// anything is done that only the end of that process allows.
+    ///
+    /// # Errors
+    /// When that cannot be looked up.
+    pub async fn lives_now(&self, id: &str) -> Result<bool, LedgerError> {
+        match &self.known {
+            Known::By(others) if id != self.own.id => others.lives_now(id).await,
+            _ => Ok(self.is_alive(id)),
+        }
     }
 
     fn tidy(&self, folder: &Path) {

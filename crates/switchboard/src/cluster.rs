@@ -6,7 +6,7 @@ mod nats_config;
 mod worker;
 
 pub use nats_config::nats_config;
-pub use switchboard_gateway::{Announced, ClusterKeys, Looked, Node, SignIns};
+pub use switchboard_gateway::{Announced, ClusterKeys, Lease, LeaseOf, Looked, Node, SignIns};
 pub use switchboard_ledger::Store;
 pub use worker::{Hire, Hired};
 

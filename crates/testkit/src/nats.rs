@@ -5,6 +5,7 @@ use crate::program::{LATE, Program};
 use crate::world::until;
 use rustix::process::Signal;
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -123,6 +124,11 @@ impl Nats {
         self.nodes.is_empty()
     }
 
+    /// The process of one that runs.
+    pub fn pid(&self, index: usize) -> Option<i32> {
+        self.nodes[index].pid()
+    }
+
     /// What one has written.
     pub fn log(&self, index: usize) -> String {
         let program = self.nodes[index].program.as_ref();
@@ -187,9 +193,8 @@ impl Nats {
     /// When there is none.
     pub fn fill(&self, index: usize) {
         let node = &self.nodes[index];
-        let (store, program) = (node.small.as_ref(), node.program.as_ref());
-        let store = store.expect("a small disk");
-        let pid = program.expect("a server that runs").pid();
+        let store = node.small.as_ref().expect("a small disk");
+        let pid = node.pid().expect("a server that runs");
         // Only this process sees the disk.
         let seen = format!("/proc/{pid}/root{}/fill", store.display());
         let mut file = fs::File::create(seen).expect("a file on its disk");
@@ -206,18 +211,23 @@ impl Nats {
 
 impl Node {
     fn launch(&self) -> Program {
+        let mut words = tied();
+        words.extend([program().into(), "-c".into(), self.config.clone().into()]);
         let Some(store) = &self.small else {
-            return Program::new(program()).arg("-c").arg(&self.config).spawn();
+            return Program::new(&words[0]).args(&words[1..]).spawn();
         };
         fs::create_dir_all(store).expect("a folder in our own");
         let script = "mount -t tmpfs -o size=32m none \"$0\" && exec \"$@\"";
         Program::new("unshare")
             .args(["-Urm", "sh", "-c", script])
             .arg(store)
-            .arg(program())
-            .arg("-c")
-            .arg(&self.config)
+            .args(words)
             .spawn()
+    }
+
+    /// Its process.
+    fn pid(&self) -> Option<i32> {
+        self.program.as_ref().map(Program::pid)
     }
 
     async fn ready(&self) {
@@ -225,6 +235,17 @@ impl Node {
             program.wait_for_line("Server is ready").await;
         }
     }
+}
+
+/// What ends a program with whoever started it, however that ends: a test that takes too
+/// long is killed, and drops nothing. Nothing where the system has no such thing.
+fn tied() -> Vec<OsString> {
+    let all = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&all)
+        .map(|folder| folder.join("setpriv"))
+        .find(|file| file.is_file());
+    let words = |file: PathBuf| vec![file.into(), "--pdeathsig".into(), "KILL".into()];
+    found.map(words).unwrap_or_default()
 }
 
 /// Addresses that were free a moment ago, and that nobody else is given so soon.

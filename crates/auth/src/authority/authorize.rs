@@ -118,7 +118,7 @@ impl Inner {
         }
         if refused.is_none() && current.is_none() {
             // Somebody may have signed in elsewhere since.
-            if let Some(record) = self.vault.load(&self.key).await?
+            if let Some(record) = self.vault.look(&self.key).await?
                 && record.tokens.is_some()
             {
                 return Ok(self.keep(record)?.valid() && times == 1);

@@ -13,12 +13,16 @@ use crate::{
     net::Outbound,
     record::{Client, ClientKind, Record},
     renew,
+    secret::Secret,
     settings::{Grant, Visit},
-    vault::{FleetError, VaultError},
+    vault::{FleetError, VaultError, VaultLock},
     xaa::Around,
 };
 use http::{HeaderValue, Method, header};
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
+};
 use switchboard_tasks as tasks;
 
 impl Inner {
@@ -30,7 +34,7 @@ impl Inner {
             Some(current) => current,
             // Known to be empty; a refusal makes us look again.
             None if self.asked_before.load(Ordering::Relaxed) => return Ok(None),
-            None => match self.vault.load(&self.key).await? {
+            None => match self.vault.glance(&self.key).await? {
                 Some(record) => self.keep(record)?,
                 None => return Ok(None),
             },
@@ -100,7 +104,7 @@ impl Inner {
     /// Renews the stored sign-in unless it is another one than `refused` by now.
     /// The turn is ours already.
     pub(super) async fn renew(
-        &self,
+        self: &Arc<Self>,
         refused: Option<&str>,
         challenge: Option<&Challenge>,
     ) -> Result<Arc<Current>, SignInError> {
@@ -129,17 +133,10 @@ impl Inner {
         {
             return Err(SignInError::Token(trouble.why.clone()));
         }
-        let is_shared = self.vault.is_shared(&self.key);
-        if is_shared && matches!(self.grant, Grant::Person) {
-            // First said and then done: whoever comes after us uses no refresh token of
-            // which it cannot know whether it was used.
-            self.vault.save(&self.key, &record.renewing()).await?;
-            if !lock.is_good() {
-                return Err(VaultError::from(FleetError::Overtaken).into());
-            }
-        }
+        let used = record.tokens.as_ref().and_then(|it| it.refresh.clone());
+        let was_refused = refused.is_some();
         let renewed = match &self.grant {
-            Grant::Person => self.refresh(&current, refused.is_some(), challenge).await,
+            Grant::Person => self.refresh(&current, &lock, was_refused, challenge).await,
             _ => match self.obtain(None, challenge).await {
                 Ok(record) => Ok(record),
                 Err(fault) => Err((fault, None)),
@@ -153,6 +150,9 @@ impl Inner {
                 let current = self.keep(record)?;
                 if let Err(fault) = kept {
                     tracing::error!(server = self.server.name, %fault, "a renewed sign-in was not stored");
+                    if matches!(fault, VaultError::Fleet(FleetError::Store(_))) {
+                        self.store_later(&current, used);
+                    }
                 }
                 Ok(current)
             }
@@ -161,13 +161,8 @@ impl Inner {
                 self.keep(record)?;
                 Err(fault)
             }
-            Err((fault, None)) => {
-                if is_shared {
-                    // Nothing was sent: it is as it was.
-                    self.vault.save(&self.key, record).await?;
-                }
-                Err(fault)
-            }
+            // Nothing was sent: it is as it was.
+            Err((fault, None)) => Err(fault),
         };
         drop(lock);
         outcome
@@ -178,6 +173,7 @@ impl Inner {
     async fn refresh(
         &self,
         current: &Current,
+        lock: &VaultLock,
         was_refused: bool,
         challenge: Option<&Challenge>,
     ) -> Result<Record, (SignInError, Option<Record>)> {
@@ -197,26 +193,54 @@ impl Inner {
         }
         let engine = Engine::new(&self.server.url, &self.settings, self.limits).await;
         let mut engine = engine.map_err(|fault| (fault, None))?;
-        let failed = match renew::refresh(&mut engine, record, current.dpop.clone()).await {
-            Ok(renewed) => return Ok(renewed),
-            Err(failed) => failed,
-        };
-        let mut changed = record.clone();
-        if failed.fault.needs_sign_in() {
-            // The server's own word. The access token may live on; the rest is over.
-            if let Some(tokens) = &mut changed.tokens {
-                tokens.refresh = None;
+        // As late as possible: what is shown after this is shown within our turn.
+        let begun = self.vault.begin_renewal(&self.key, lock, record).await;
+        let version = begun.map_err(|fault| (fault.into(), None))?;
+        let dpop = current.dpop.clone();
+        match renew::refresh(&mut engine, record, dpop).await {
+            Ok(renewed) => Ok(Record { version, ..renewed }),
+            Err(failed) => {
+                let changed = failed.noted(record);
+                Err((failed.fault, Some(changed)))
             }
-            // A registration that is gone is no good for the next sign-in either.
-            if matches!(failed.fault, SignInError::Client(_)) {
-                changed.forget_registration();
-            }
-        } else {
-            let times = changed.trouble.as_ref().map_or(0, |trouble| trouble.times);
-            let wait = failed.wait(changed.tokens.as_ref(), times);
-            changed.note_trouble(failed.fault.to_string(), wait);
         }
-        Err((failed.fault, Some(changed)))
+    }
+
+    /// Stores what was renewed as soon as that is possible: until then others find a
+    /// refresh token that is worth nothing, and would show it when their time comes.
+    fn store_later(self: &Arc<Self>, renewed: &Arc<Current>, used: Option<Secret>) {
+        let (inner, renewed) = (self.clone(), renewed.clone());
+        let begun = Instant::now();
+        tasks::spawn(tasks::Kind::SignIn, async move {
+            while begun.elapsed() < limits::RENEWED_STORED {
+                tokio::time::sleep(limits::RENEWED_PAUSE).await;
+                match inner.try_store(&renewed, used.as_ref()).await {
+                    Ok(()) => return,
+                    Err(fault) => tracing::debug!(%fault, "a renewed sign-in is not stored yet"),
+                }
+            }
+        });
+    }
+
+    async fn try_store(&self, renewed: &Current, used: Option<&Secret>) -> Result<(), VaultError> {
+        let _turn = self.turn.lock().await;
+        let limit = limits::RENEWAL_ELSEWHERE;
+        let lock = self.vault.lock(&self.key, limit).await?;
+        let stored = self.vault.load(&self.key).await?;
+        let tokens = stored.and_then(|stored| stored.tokens);
+        // Somebody has signed in or out since: that counts.
+        if tokens.and_then(|tokens| tokens.refresh).as_ref() != used {
+            return Ok(());
+        }
+        let mut record = renewed.record.clone();
+        record.version = self.vault.save(&self.key, &record).await?;
+        drop(lock);
+        let server = &self.server.name;
+        tracing::info!(server, "a renewed sign-in is stored");
+        if let Err(fault) = self.keep(record) {
+            tracing::warn!(server, %fault, "a sign-in that was stored cannot be used");
+        }
+        Ok(())
     }
 
     /// A token was refused: perhaps because the server has moved to another
@@ -251,7 +275,7 @@ impl Inner {
         visit: Option<&Visit>,
         challenge: Option<&Challenge>,
     ) -> Result<Record, SignInError> {
-        let known = self.vault.load(&self.key).await?;
+        let known = self.vault.look(&self.key).await?;
         if visit.is_none() && known.as_ref().is_some_and(|known| known.signed_out) {
             return Err(SignInError::NeedsSignIn("somebody signed out here".into()));
         }

@@ -50,7 +50,7 @@ pub trait Turn: fmt::Debug + Send + Sync {
 
 /// Where several machines keep sign-ins.
 pub trait Fleet: fmt::Debug + Send + Sync {
-    /// What is there, as whoever wrote last left it.
+    /// What is there, as whoever wrote last left it; never anything older.
     fn load(&self, place: &str) -> Awaited<Option<Versioned>>;
 
     /// The same as this machine has heard of it, where it listens.
@@ -98,7 +98,10 @@ impl Record {
         let left = end.map_or(0, |end| end.saturating_sub(clock::millis()));
         let wait = Duration::from_millis(left).max(limits::RENEWAL_UNKNOWN);
         begun.note_trouble(
-            "another replica began to renew the sign-in, and has not said what came of it".into(),
+            "another replica began to renew the sign-in, and has not said what came of it: its \
+             refresh token may be used up. It is tried once more when the access token has \
+             ended, after a minute at least; a new sign-in helps at once"
+                .into(),
             wait,
         );
         begun

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "what tests share is test code too")]
 
 mod door;
+mod fleet;
 mod flow;
 mod grants;
 mod guards;

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::{collections::HashSet, sync::atomic::Ordering};
 use switchboard_auth::{Authority, Enterprise, Grant, IdentityProvider, Secret, Visit};
 
-fn enterprise(site: &Site) -> Grant {
+pub fn enterprise(site: &Site) -> Grant {
     Grant::Enterprise(Enterprise {
         idp: IdentityProvider {
             issuer: site.url("/idp"),
@@ -23,7 +23,7 @@ fn enterprise(site: &Site) -> Grant {
     })
 }
 
-async fn site() -> Site {
+pub async fn site() -> Site {
     Site::with(json!({"clients": {
         "idp-client": {"secret": "canary-idp-secret"},
         "xaa-client": {"secret": "canary-xaa-secret"},

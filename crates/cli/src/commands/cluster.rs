@@ -19,7 +19,7 @@ use std::{
 use switchboard::{
     Joined, Look,
     cluster::{
-        self, Announced, ClusterError, Join, Looked, Node, Store,
+        self, Announced, ClusterError, Join, Lease, LeaseOf, Looked, Node, Store,
         authority::{self, Role},
     },
     local::{spoken, visible},
@@ -322,6 +322,8 @@ struct Shown<'a> {
     draining: bool,
     since: u64,
     certificate: &'a str,
+    /// How long the store took to take what it said last.
+    lag_ms: Option<u64>,
 }
 
 /// A worker, likewise.
@@ -339,16 +341,56 @@ struct ShownWorker<'a> {
     since: u64,
 }
 
+/// What one of them does alone, likewise.
+#[derive(Debug, Serialize)]
+struct ShownLease<'a> {
+    lease: &'static str,
+    of: &'a str,
+    holder: &'a str,
+    number: u64,
+}
+
+impl<'a> ShownLease<'a> {
+    fn new(lease: &'a Lease) -> Self {
+        let (kind, of) = match &lease.of {
+            LeaseOf::SignIn(hash) => ("sign-in", hash),
+            LeaseOf::Server(copy) => ("server", copy),
+        };
+        Self {
+            lease: kind,
+            of,
+            holder: &lease.holder,
+            number: lease.number,
+        }
+    }
+
+    fn row(&self) -> String {
+        let Self {
+            lease,
+            of,
+            holder,
+            number,
+        } = self;
+        format!("lease  {lease} {of}  held by {holder}, number {number}")
+    }
+}
+
 /// One of a cluster.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum ShownAny<'a> {
     Replica(Shown<'a>),
     Worker(ShownWorker<'a>),
+    Lease(ShownLease<'a>),
 }
 
 fn show(found: &Looked, json: bool) -> Result<Code, Failure> {
-    let Looked { replicas, outposts } = found;
+    let Looked {
+        replicas,
+        outposts,
+        leases,
+    } = found;
+    let leases = leases.iter().map(ShownLease::new);
     if json {
         let replicas = replicas.iter().map(|(id, node)| Shown {
             id,
@@ -358,6 +400,7 @@ fn show(found: &Looked, json: bool) -> Result<Code, Failure> {
             draining: node.draining,
             since: node.since,
             certificate: &node.fingerprint,
+            lag_ms: node.lag_ms,
         });
         let workers = outposts.iter().map(|(id, worker)| ShownWorker {
             id,
@@ -372,6 +415,7 @@ fn show(found: &Looked, json: bool) -> Result<Code, Failure> {
         });
         let workers = workers.map(ShownAny::Worker);
         let rows = replicas.map(ShownAny::Replica).chain(workers);
+        let rows = rows.chain(leases.map(ShownAny::Lease));
         out::json_list(&rows.collect::<Vec<_>>())?;
     } else {
         if replicas.is_empty() {
@@ -379,7 +423,8 @@ fn show(found: &Looked, json: bool) -> Result<Code, Failure> {
         }
         let rows = replicas.iter().map(|(id, node)| row(id, node));
         let workers = outposts.iter().map(|(id, worker)| worker_row(id, worker));
-        for row in rows.chain(workers) {
+        let leases = leases.map(|lease| lease.row());
+        for row in rows.chain(workers).chain(leases) {
             out::line(&visible::line(&row))?;
         }
     }
@@ -416,5 +461,10 @@ fn row(id: &str, node: &Node) -> String {
     let age = age(node.since);
     let ends = if node.draining { ", ends" } else { "" };
     let (address, version, sessions) = (&node.address, &node.version, node.sessions);
-    format!("{id}  {address}  {version}  {sessions} sessions in memory, for {age}{ends}")
+    if address.is_empty() {
+        return format!("{id}  of a newer version: what else it says is not known here");
+    }
+    let lag = node.lag_ms.map(|lag| format!(", {lag} ms to the store"));
+    let lag = lag.unwrap_or_default();
+    format!("{id}  {address}  {version}  {sessions} sessions in memory, for {age}{lag}{ends}")
 }

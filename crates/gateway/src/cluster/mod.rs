@@ -6,6 +6,7 @@
 //! takes the session over, by compare and set, as it would on one machine.
 
 mod keys;
+mod leases;
 mod links;
 mod news;
 mod nodes;
@@ -14,6 +15,7 @@ mod sign_ins;
 mod turns;
 
 pub use keys::{BadKeys, ClusterKeys};
+pub use leases::{Lease, LeaseOf};
 pub(crate) use links::{Answered, NoAnswer};
 pub use nodes::Node;
 pub use outposts::{Announced, Outpost, OutpostParts};
@@ -44,6 +46,7 @@ use switchboard_ledger::{Ledger, LedgerError, Lives, Others};
 use switchboard_local::hex;
 use switchboard_transport::dial::{LinkTls, WORKER_NAMES, is_made_out_to};
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 /// This replica, and the others.
 pub struct Cluster {
@@ -60,6 +63,8 @@ pub struct Cluster {
     /// Who has sessions that their ids say another has.
     moved: Mutex<HashMap<String, String>>,
     draining: AtomicBool,
+    /// Fires when others have been told that it is there, or that was tried in vain.
+    told: CancellationToken,
     /// How often others may have taken this one for dead.
     lost: AtomicU64,
     /// Ids that nobody here has made.
@@ -97,6 +102,8 @@ pub struct Looked {
     pub replicas: Vec<(String, Node)>,
     /// The outposts.
     pub outposts: Vec<(String, Announced)>,
+    /// What one of them does alone.
+    pub leases: Vec<Lease>,
 }
 
 impl Cluster {
@@ -123,6 +130,7 @@ impl Cluster {
             listener: Mutex::new(Some(parts.listener)),
             moved: Mutex::default(),
             draining: AtomicBool::new(false),
+            told: CancellationToken::new(),
             lost: AtomicU64::new(0),
             forged: AtomicU64::new(0),
             outposts: Outposts::default(),
@@ -139,8 +147,11 @@ impl Cluster {
         nodes.look().await?;
         let mut replicas = nodes.all();
         replicas.sort_by(|one, other| one.0.cmp(&other.0));
-        let outposts = Announced::look(&ledger, &keys).await?;
-        Ok(Looked { replicas, outposts })
+        Ok(Looked {
+            replicas,
+            outposts: Announced::look(&ledger, &keys).await?,
+            leases: Lease::look(&ledger, &keys).await?,
+        })
     }
 
     /// Who lives, as far as this replica knows.
@@ -323,10 +334,17 @@ impl Cluster {
         self.sign_ins.look().await
     }
 
+    /// Waits until others can know that it is there, where they can be told: a session that
+    /// is opened before that would be that of somebody who has gone.
+    pub(crate) async fn is_known(&self) {
+        let _ = tokio::time::timeout(limits::NODE_TOLD, self.told.cancelled()).await;
+    }
+
     async fn keep_known(&self, sessions: impl Fn() -> usize) {
         let mut beat = Beat::default();
         loop {
             beat.say(self, &sessions).await;
+            self.told.cancel();
             if self.nodes.look().await.is_ok() {
                 self.links.retain(|id| self.nodes.get(id).is_some());
             }
@@ -353,6 +371,10 @@ struct Beat {
     revision: Option<u64>,
     at: Option<Instant>,
     draining: bool,
+    /// How long that took.
+    lag_ms: Option<u64>,
+    /// Whether it was tried in vain before anybody was told at all.
+    was_in_vain: bool,
 }
 
 impl Beat {
@@ -369,19 +391,23 @@ impl Beat {
             draining,
             sessions: sessions(),
             since: cluster.since,
+            lag_ms: self.lag_ms,
             ..Node::default()
         };
+        let begun = Instant::now();
         let said = cluster.nodes.say(&cluster.id, &node, self.revision).await;
+        self.lag_ms = u64::try_from(begun.elapsed().as_millis()).ok();
         match said {
             Ok((revision, was_lost)) => {
                 (self.revision, self.at, self.draining) =
                     (revision, Some(Instant::now()), draining);
-                if was_lost {
+                if was_lost || std::mem::take(&mut self.was_in_vain) {
                     tracing::warn!("other replicas may have taken this one for dead");
                     cluster.lost.fetch_add(1, Ordering::Relaxed);
                 }
             }
             Err(fault) => {
+                self.was_in_vain |= self.revision.is_none();
                 tracing::debug!(%fault, "other replicas cannot be told that this one is there");
             }
         }

@@ -3,6 +3,7 @@
 
 use super::keys::ClusterKeys;
 use crate::limits;
+use futures_util::future::BoxFuture;
 use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -36,6 +37,9 @@ pub struct Node {
     pub sessions: usize,
     /// When it was started, in seconds since 1970.
     pub since: u64,
+    /// How long it took the ledger to take what it said before this, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_ms: Option<u64>,
 }
 
 /// Replicas, as this one knows them.
@@ -55,6 +59,17 @@ struct Seen {
     heard: Instant,
     /// When nobody listened where it should be.
     refused: Option<Instant>,
+}
+
+impl Seen {
+    fn new(node: Node, revision: Revision) -> Self {
+        Self {
+            node,
+            revision,
+            heard: Instant::now(),
+            refused: None,
+        }
+    }
 }
 
 /// How the ledger was reached lately.
@@ -148,38 +163,51 @@ impl Nodes {
             let Some(node) = self.opened(&id, &entry.value, entry.revision) else {
                 continue;
             };
-            let one = Seen {
-                node,
-                revision: entry.revision,
-                heard: Instant::now(),
-                refused: None,
-            };
-            now.insert(id, one);
+            now.insert(id, Seen::new(node, entry.revision));
         }
         *seen = now;
         self.contact.lock().has_looked = true;
         Ok(())
     }
 
+    /// What a replica says of itself. Of one that says it in a form that is not known here,
+    /// that it is there.
     fn opened(&self, id: &str, sealed: &[u8], revision: Revision) -> Option<Node> {
         let opened = self.keys.open(sealed, id);
-        let node = opened.and_then(|text| serde_json::from_slice::<Node>(&text).ok());
-        if node.is_none() {
-            let mut told = self.told.lock();
-            if told.len() >= limits::NODES {
-                told.clear();
-            }
-            if told.insert((id.to_owned(), revision)) {
+        let Some(form) = opened.as_deref().and_then(form_of) else {
+            if self.is_to_be_told(id, revision) {
                 let id = switchboard_local::visible::line(id);
                 tracing::warn!(%id, "what a replica says of itself is not sealed with this cluster's key: it is not believed");
             }
+            return None;
+        };
+        if form > FORM {
+            // Once for each replica, and not for each of its words.
+            if self.is_to_be_told(id, 0) {
+                let id = switchboard_local::visible::line(id);
+                tracing::warn!(%id, form, "a replica is of a newer version, which this one does not understand: its sessions are left to it");
+            }
+            return Some(Node {
+                form,
+                ..Node::default()
+            });
         }
-        node.filter(|node| node.form == FORM)
+        serde_json::from_slice(&opened?).ok()
     }
 
-    /// A replica that is there.
+    fn is_to_be_told(&self, id: &str, revision: Revision) -> bool {
+        let mut told = self.told.lock();
+        if told.len() >= limits::NODES {
+            told.clear();
+        }
+        told.insert((id.to_owned(), revision))
+    }
+
+    /// A replica that is there, and can be asked.
     pub(super) fn get(&self, id: &str) -> Option<Node> {
-        self.seen.read().get(id).map(|seen| seen.node.clone())
+        let seen = self.seen.read();
+        let node = seen.get(id).map(|seen| seen.node.clone());
+        node.filter(|node| node.form == FORM)
     }
 
     /// All that are there.
@@ -223,6 +251,34 @@ impl Others for Nodes {
             None => !self.is_settled(),
         }
     }
+
+    fn lives_now<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, LedgerError>> {
+        Box::pin(async move {
+            let found = self.ledger.read(&Key::new(NODES, id)).await?;
+            let mut seen = self.seen.write();
+            match found {
+                Some(entry) => {
+                    let known = seen.get(id).is_some_and(|it| it.revision >= entry.revision);
+                    if !known && let Some(node) = self.opened(id, &entry.value, entry.revision) {
+                        seen.insert(id.to_owned(), Seen::new(node, entry.revision));
+                    }
+                }
+                None => drop(seen.remove(id)),
+            }
+            drop(seen);
+            Ok(self.is_alive(id))
+        })
+    }
+}
+
+/// The form of what a replica says, whatever else it says.
+fn form_of(text: &[u8]) -> Option<u8> {
+    #[derive(Deserialize)]
+    struct Form {
+        form: u8,
+    }
+    let form = serde_json::from_slice::<Form>(text);
+    form.ok().map(|form| form.form)
 }
 
 #[cfg(test)]
@@ -265,6 +321,34 @@ mod tests {
         other.look().await.unwrap();
         other.refused("a");
         assert!(other.is_alive("a"));
+        // One that came since nobody has heard of yet: it is looked for before it is
+        // taken for dead.
+        one.say("c", &node, None).await.unwrap();
+        assert!(!other.is_alive("c"));
+        assert!(other.lives_now("c").await.unwrap() && other.is_alive("c"));
+        assert_eq!(other.get("c").unwrap().address, node.address);
+        assert!(!other.lives_now("b").await.unwrap());
+        clock.pass(limits::NODE_LIFE * 2);
+        assert!(!other.lives_now("c").await.unwrap() && !other.is_alive("c"));
+    }
+
+    #[tokio::test]
+    async fn a_replica_of_a_newer_version_lives_and_is_not_asked() {
+        let ledger = Arc::new(Memory::new(Clock::by_hand()));
+        let key = ClusterKeys::make().unwrap();
+        let ours = nodes(&ledger, &key);
+        // Another form, in which an address is something else.
+        let text = format!(
+            r#"{{"form":{},"address":["far",1],"draining":7}}"#,
+            FORM + 1
+        );
+        let sealed = Bytes::from(ours.keys.close(text.as_bytes(), "new"));
+        let place = Key::new(NODES, "new");
+        ledger.create(&place, sealed, None).await.unwrap();
+        ours.look().await.unwrap();
+        assert!(ours.is_alive("new") && ours.get("new").is_none());
+        assert_eq!(ours.all().len(), 1, "it is shown");
+        assert!(ours.told.lock().contains(&("new".to_owned(), 0)));
     }
 
     #[tokio::test]

@@ -199,17 +199,11 @@ fn unreached(fault: LedgerError) -> FleetError {
 impl Fleet for SignIns {
     fn load(&self, place: &str) -> Awaited<Option<Versioned>> {
         let (shared, name) = (self.0.clone(), named(place));
-        let heard = self.heard(place);
         Box::pin(async move {
-            match shared.ledger.read(&Key::new(SIGN_INS, &name)).await {
-                Ok(Some(entry)) => shared.read(&name, &entry.value, entry.revision),
-                Ok(None) => Ok(None),
-                // Servers are reached all the same, as far as is known here: most have no
-                // sign-in, and what would be written is compared with what is there.
-                Err(fault) => {
-                    tracing::warn!(%fault, "sign-ins of all replicas cannot be read");
-                    heard.unwrap_or(Ok(None))
-                }
+            let found = shared.ledger.read(&Key::new(SIGN_INS, &name)).await;
+            match found.map_err(unreached)? {
+                Some(entry) => shared.read(&name, &entry.value, entry.revision),
+                None => Ok(None),
             }
         })
     }
@@ -251,7 +245,8 @@ impl Fleet for SignIns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard_ledger::{Clock, Memory};
+    use switchboard_auth::{FleetWay, TokenStore, Vault, VaultKey};
+    use switchboard_ledger::{Clock, Faulty, Memory};
 
     const SOON: Duration = Duration::ZERO;
 
@@ -301,6 +296,48 @@ mod tests {
         drop((first, second));
         two.settle().await;
         assert!(two.turn("docs", SOON).await.is_ok());
+    }
+
+    /// Reading goes on with what was heard last. Whoever renews needs what is there now: an
+    /// older refresh token is never shown again.
+    #[tokio::test]
+    async fn where_the_ledger_is_away_what_was_heard_is_read_and_nothing_is_renewed() {
+        let memory = Arc::new(Memory::new(Clock::by_hand()));
+        let ledger = Arc::new(Faulty::new(memory.clone()));
+        let key = ClusterKeys::make().unwrap();
+        let ours = SignIns::of(ledger.clone(), ClusterKeys::read(&key).unwrap(), "one");
+        let folder = tempfile::tempdir().unwrap();
+        let way = FleetWay::default();
+        way.set(Arc::new(ours.clone()));
+        let vault = Vault::open(folder.path(), TokenStore::File).shared(way);
+        let place = VaultKey::server("docs", "");
+        let turn = vault.lock(&place, SOON).await.unwrap();
+        let record = switchboard_auth::Record {
+            server: "docs".into(),
+            ..Default::default()
+        };
+        vault.save(&place, &record).await.unwrap();
+        ours.look().await.unwrap();
+        ledger.is_away(true);
+        let seen = |found: Option<switchboard_auth::Record>| found.map(|record| record.server);
+        assert!(vault.load(&place).await.is_err());
+        assert!(vault.lock(&place, SOON).await.is_err());
+        for found in [vault.look(&place).await, vault.glance(&place).await] {
+            assert_eq!(seen(found.unwrap()).as_deref(), Some("docs"));
+        }
+        // One that has heard of nothing yet reaches servers all the same.
+        let deaf = SignIns::of(ledger.clone(), ClusterKeys::read(&key).unwrap(), "two");
+        let way = FleetWay::default();
+        way.set(Arc::new(deaf));
+        let other = Vault::open(folder.path(), TokenStore::File).shared(way);
+        assert_eq!(seen(other.glance(&place).await.unwrap()), None);
+        assert!(other.load(&place).await.is_err());
+        ledger.is_away(false);
+        assert_eq!(
+            seen(vault.load(&place).await.unwrap()).as_deref(),
+            Some("docs")
+        );
+        drop(turn);
     }
 
     #[tokio::test]

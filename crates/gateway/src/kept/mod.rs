@@ -9,6 +9,8 @@
 mod record;
 mod stream;
 mod tasks;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use record::{Record, Secret};
 pub(crate) use stream::{Opened, Stored};
@@ -16,7 +18,7 @@ pub(crate) use stream::{Opened, Stored};
 use crate::limits;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use record::{VERSION, space_of};
+use record::{Found, VERSION, space_of};
 use std::{
     fmt,
     sync::{Arc, OnceLock},
@@ -76,6 +78,15 @@ pub(crate) enum Taken {
     Elsewhere(String),
     /// Somebody else was faster, will give it away soon, or nothing can be read just now.
     NotNow,
+}
+
+/// What became of a session that was to end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Nobody has it any more.
+    Everywhere,
+    /// This process has it, which lives: it is the one to end it.
+    Elsewhere(String),
 }
 
 impl Keeping {
@@ -161,15 +172,24 @@ impl Keeping {
         let Some(entry) = self.0.ledger.read(&key).await? else {
             return Ok(Taken::Unknown);
         };
-        let Some(mut record) = secret.open_record(&entry.value) else {
-            tracing::warn!("what is kept of a session is not what was written: it is not used");
-            return Ok(Taken::Unknown);
+        let mut record = match secret.open_record(&entry.value) {
+            Some(Found::Known(record)) => record,
+            Some(Found::Newer { version, owner }) => {
+                if self.is_to_be_told() {
+                    tracing::warn!(
+                        version,
+                        "a session was written by a newer version, which this one does not understand: it is left alone"
+                    );
+                }
+                return Ok(Taken::Elsewhere(owner));
+            }
+            None => {
+                tracing::warn!("what is kept of a session is not what was written: it is not used");
+                return Ok(Taken::Unknown);
+            }
         };
         if record.path != path {
             return Ok(Taken::Unknown);
-        }
-        if record.version > VERSION {
-            return Ok(Taken::Elsewhere(record.owner));
         }
         if !self.is_free(&record.owner).await? {
             let gives_it_away = self.0.before.get() == Some(&record.owner);
@@ -187,8 +207,8 @@ impl Keeping {
             .compare_and_set(&key, entry.revision, sealed, Some(LIFE));
         Ok(match set.await? {
             Some(revision) => {
-                let hold = self.hold(principal, secret, record.clone(), revision);
-                Taken::Ours(Box::new(record), hold)
+                let hold = self.hold(principal, secret, (*record).clone(), revision);
+                Taken::Ours(record, hold)
             }
             None => Taken::NotNow,
         })
@@ -196,7 +216,11 @@ impl Keeping {
 
     /// Whether what this process has may be taken over.
     async fn is_free(&self, owner: &str) -> Result<bool, LedgerError> {
-        if owner == self.0.lives.own().id() || !self.0.lives.is_alive(owner) {
+        if owner == self.0.lives.own().id() {
+            return Ok(true);
+        }
+        // Whoever is not known may have come a moment ago.
+        if !self.0.lives.is_alive(owner) && !self.0.lives.lives_now(owner).await? {
             return Ok(true);
         }
         Ok(self
@@ -205,6 +229,27 @@ impl Keeping {
             .read(&Key::new(LEAVING, owner))
             .await?
             .is_some())
+    }
+
+    /// A session has ended, whatever was written of it since, and nobody is to bring it
+    /// back. Another process that has it by now is to end it.
+    pub(crate) async fn end(&self, id: &str, principal: &str) -> Result<Ended, LedgerError> {
+        let secret = Secret::of(id);
+        let key = secret.key(principal);
+        for _ in 0..limits::SESSION_END_TRIES {
+            let Some(entry) = self.0.ledger.read(&key).await? else {
+                return Ok(Ended::Everywhere);
+            };
+            if let Some(found) = secret.open_record(&entry.value)
+                && !self.is_free(found.owner()).await?
+            {
+                return Ok(Ended::Elsewhere(found.owner().to_owned()));
+            }
+            if self.0.ledger.remove(&key, Some(entry.revision)).await? {
+                return Ok(Ended::Everywhere);
+            }
+        }
+        Err(LedgerError::Busy)
     }
 
     /// Whether that something cannot be kept was not said for a while.
@@ -277,11 +322,15 @@ impl Keeping {
 }
 
 impl Hold {
-    /// Writes down what its client wants to hear of.
-    pub(crate) async fn wants(&self, level: Option<u8>, subscriptions: Vec<(String, String)>) {
+    /// Writes down what its client wants to hear of; whether this process has it still.
+    pub(crate) async fn wants(
+        &self,
+        level: Option<u8>,
+        subscriptions: Vec<(String, String)>,
+    ) -> bool {
         let mut written = self.written.lock().await;
         if (written.level, &written.subscriptions) == (level, &subscriptions) {
-            return;
+            return true;
         }
         match self
             .set_wanted(written.revision, level, &subscriptions)
@@ -294,11 +343,12 @@ impl Hold {
                     subscriptions,
                 };
             }
-            Ok(None) => tracing::debug!("a session was changed here that another process has"),
+            Ok(None) => return self.is_ours().await,
             Err(fault) => {
                 tracing::warn!(%fault, "what a session listens to could not be kept");
             }
         }
+        true
     }
 
     /// Writes that where it is still what was written at this revision.
@@ -312,7 +362,7 @@ impl Hold {
         // The rest of it is not in memory: it is read only here.
         let found = ledger.read(&key).await?;
         let record = found.and_then(|entry| self.secret.open_record(&entry.value));
-        let Some(mut record) = record else {
+        let Some(Found::Known(mut record)) = record else {
             return Ok(None);
         };
         (record.level, record.subscriptions) = (level, subscriptions.to_vec());
@@ -346,7 +396,7 @@ impl Hold {
             return true;
         };
         let record = found.and_then(|entry| self.secret.open_record(&entry.value));
-        record.is_some_and(|record| record.owner == self.owner())
+        record.is_some_and(|record| record.owner() == self.owner())
     }
 
     /// Whether the process lives that wrote this.

@@ -101,9 +101,46 @@ impl Secret {
         self.close(&serde_json::to_vec(record).unwrap_or_default())
     }
 
-    pub(super) fn open_record(&self, sealed: &Bytes) -> Option<Record> {
-        serde_json::from_slice(&self.open(sealed)?).ok()
+    pub(super) fn open_record(&self, sealed: &Bytes) -> Option<Found> {
+        let text = self.open(sealed)?;
+        let about: About = serde_json::from_slice(&text).ok()?;
+        if about.version > VERSION {
+            let About { version, owner } = about;
+            return Some(Found::Newer { version, owner });
+        }
+        serde_json::from_slice(&text).ok().map(Found::Known)
     }
+}
+
+/// What is found of a session.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// All that makes it the one that it was.
+    Known(Box<Record>),
+    /// A newer version has written it, and only whose it is can be read.
+    Newer {
+        /// The form of it.
+        version: u8,
+        /// The process that has it.
+        owner: String,
+    },
+}
+
+impl Found {
+    /// The process that has it.
+    pub(super) fn owner(&self) -> &str {
+        match self {
+            Self::Known(record) => &record.owner,
+            Self::Newer { owner, .. } => owner,
+        }
+    }
+}
+
+/// What every form says.
+#[derive(Deserialize)]
+struct About {
+    version: u8,
+    owner: String,
 }
 
 #[cfg(test)]
@@ -126,9 +163,20 @@ mod tests {
         let key = secret.key("canary-principal");
         let written = format!("{key:?} {}", String::from_utf8_lossy(&sealed));
         assert!(!written.contains("canary"), "{written}");
-        assert_eq!(Secret::of("canary-id").open_record(&sealed), Some(record));
+        let known = Some(Found::Known(Box::new(record)));
+        assert_eq!(Secret::of("canary-id").open_record(&sealed), known);
         assert_eq!(Secret::of("canary-ie").open_record(&sealed), None);
         assert_ne!(key, Secret::of("canary-ie").key("canary-principal"));
         assert_ne!(key, secret.key("canary-principam"));
+    }
+
+    #[test]
+    fn of_what_a_newer_version_wrote_it_is_known_whose_it_is() {
+        let secret = Secret::of("id");
+        let version = VERSION + 1;
+        let text = format!(r#"{{"version":{version},"owner":"new","path":["another","form"]}}"#);
+        let found = secret.open_record(&secret.close(text.as_bytes()));
+        let owner = "new".to_owned();
+        assert_eq!(found, Some(Found::Newer { version, owner }));
     }
 }

@@ -98,7 +98,13 @@ impl Hold {
         let mut stored = Stored::default();
         for item in items {
             let text = self.secret.open(&item.value)?;
-            match serde_json::from_slice(&text).ok()? {
+            let Ok(line) = serde_json::from_slice(&text) else {
+                tracing::warn!(
+                    "an event was written by a newer version, which this one does not understand: it is passed by"
+                );
+                continue;
+            };
+            match line {
                 Line::Opened(opened) => stored.opened = Some(opened),
                 Line::Event { number, text } => stored.events.push((number, text)),
                 Line::Last { number, text } => {

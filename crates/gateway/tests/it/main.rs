@@ -14,6 +14,7 @@ mod accept;
 mod alone;
 mod apps;
 mod dual_era;
+mod ending;
 mod freshness;
 mod in_process;
 mod listen;

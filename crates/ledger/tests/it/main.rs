@@ -5,6 +5,7 @@
 mod alike;
 mod file;
 mod shared;
+mod tied;
 
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};

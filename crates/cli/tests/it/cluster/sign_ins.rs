@@ -147,6 +147,13 @@ async fn a_renewal_that_nobody_ended_is_not_begun_again() {
         called(&mut client).await;
         sleep(Duration::from_millis(200)).await;
     }
+    let shown = fleet.status().await;
+    let leases: Vec<&Value> = shown
+        .iter()
+        .filter(|row| row["lease"] == "sign-in")
+        .collect();
+    assert_eq!(leases.len(), 1, "{shown:?}");
+    assert!(shown.iter().any(|row| row["id"] == leases[0]["holder"]));
     fleet.replicas[0].kill().await;
     site.turn(json!({"fault": null})).await;
     let mut other = fleet.replicas[1].legacy().await;

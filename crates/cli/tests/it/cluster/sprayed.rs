@@ -1,6 +1,6 @@
 //! Requests of one session at all replicas, in turn.
 
-use super::{Fleet, is_unknown, ping};
+use super::{Fleet, is_unknown, ping, until_ok};
 use http::{Method, StatusCode};
 use serde_json::json;
 use std::time::Duration;
@@ -88,6 +88,36 @@ async fn a_session_that_was_ended_at_one_replica_has_ended_at_all() {
     }
 }
 
+/// A replica that has just come is not known to the others yet. Who is asked for a session
+/// of it must not take it for dead: two would have the session then, each with another log
+/// level, and one of them would have it still when it has ended.
+#[tokio::test]
+async fn a_session_of_a_replica_that_has_just_come_is_left_to_it() {
+    let mut fleet = Fleet::start(1).await;
+    for number in 1..4 {
+        let name = format!("r{number}");
+        fleet.certify(&fleet.folder.clone(), &name).await;
+        let new = fleet.replica(&name, &[]).await;
+        let mut client = new.legacy().await;
+        let mut there = fleet.replicas[0].as_well(&client);
+        // At once, and at another one.
+        until_ok(&mut there).await;
+        let level = json!({"level": "error"});
+        let said = client.request("logging/setLevel", level).await;
+        assert!(said.get("result").is_some(), "{said}");
+        let params = json!({"name": "far__log", "arguments": {"level": "debug", "text": "x"}});
+        let (told, _) = to_the_end(there.stream("tools/call", params).await).await;
+        assert!(told.is_empty(), "{told:?}");
+        let ended = client.send(Method::DELETE, &[], "").await;
+        assert_eq!(ended.status, StatusCode::OK);
+        for client in [&mut client, &mut there] {
+            let reply = client.post(ping()).await;
+            assert!(is_unknown(&reply), "{reply:?}");
+        }
+        fleet.replicas.push(new);
+    }
+}
+
 #[tokio::test]
 async fn the_replicas_are_shown() {
     let fleet = Fleet::start(2).await;
@@ -111,4 +141,9 @@ async fn the_replicas_are_shown() {
     ];
     let text = fleet.world.run(&args).await.ok().out;
     assert_eq!(text.matches("sessions in memory").count(), 2, "{text}");
+    // How far the store is, as soon as somebody has said so a second time.
+    let begun = std::time::Instant::now();
+    while !fleet.status().await.iter().any(|row| row["lagMs"].is_u64()) {
+        assert!(begun.elapsed() < SOON);
+    }
 }

@@ -101,18 +101,29 @@ pub(crate) async fn say<T: Serialize>(
     timeout(limits::OUTPOST_SILENCE, saying).await?
 }
 
-/// Hears what is told next. Whoever is silent for too long is not there any more.
+/// Hears what is told next. Whoever is silent for too long is not there any more. What a
+/// newer version tells, and this one does not know, is passed by.
 pub(crate) async fn hear<T: DeserializeOwned>(
     read: &mut (impl AsyncRead + Unpin),
 ) -> io::Result<T> {
     let hearing = async {
-        let length = read.read_u32().await? as usize;
-        if length > limits::OUTPOST_FRAME {
-            return Err(io::Error::other("too much at once"));
+        loop {
+            let length = read.read_u32().await? as usize;
+            if length > limits::OUTPOST_FRAME {
+                return Err(io::Error::other("too much at once"));
+            }
+            let mut text = vec![0; length];
+            read.read_exact(&mut text).await?;
+            match serde_json::from_slice(&text) {
+                Ok(heard) => return Ok(heard),
+                Err(fault) if fault.is_data() => {
+                    tracing::warn!(
+                        "something was told between a replica and a worker that this version does not know: it is passed by"
+                    );
+                }
+                Err(fault) => return Err(fault.into()),
+            }
         }
-        let mut text = vec![0; length];
-        read.read_exact(&mut text).await?;
-        Ok(serde_json::from_slice(&text)?)
     };
     timeout(limits::OUTPOST_SILENCE, hearing).await?
 }
@@ -133,6 +144,13 @@ mod tests {
             FromOutpost::Is(heard) => assert_eq!(heard, said),
             other => panic!("{other:?}"),
         }
+        // What a newer version tells.
+        say(&mut one, &serde_json::json!({"sings": {"well": true}}))
+            .await
+            .unwrap();
+        say(&mut one, &FromOutpost::Is(said)).await.unwrap();
+        let next = hear::<FromOutpost>(&mut other).await.unwrap();
+        assert!(matches!(next, FromOutpost::Is(_)));
         let large = "x".repeat(limits::OUTPOST_FRAME);
         assert!(say(&mut one, &large).await.is_err());
         one.write_u32(u32::MAX).await.unwrap();

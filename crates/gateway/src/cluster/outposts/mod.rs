@@ -19,6 +19,7 @@ pub use announced::Announced;
 pub(crate) use frames::headers;
 pub(crate) use known::{Comer, Outposts};
 pub(crate) use link::claim;
+pub(super) use places::placed;
 pub use serving::{Outpost, OutpostParts};
 
 /// Where an outpost stays connected, at a replica.

@@ -42,6 +42,20 @@ pub(super) struct Holder {
     pub(super) name: String,
 }
 
+/// The rights that a ledger knows: what each is for, the name of who has it, and its number.
+pub(in crate::cluster) async fn placed(
+    ledger: &Arc<dyn Ledger>,
+    keys: &ClusterKeys,
+) -> Result<Vec<(String, String, Revision)>, LedgerError> {
+    let all = ledger.entries(PLACES, limits::LEASES_SHOWN).await?;
+    let held = all.into_iter().filter_map(|(name, entry)| {
+        let text = keys.open(&entry.value, &format!("{PLACES} {name}"))?;
+        let holder: Holder = serde_json::from_slice(&text).ok()?;
+        Some((name, holder.name, entry.revision))
+    });
+    Ok(held.collect())
+}
+
 /// One right, as long as it lasts.
 pub(super) struct Right {
     key: Key,

@@ -40,11 +40,11 @@ pub(super) fn place(face: &Face, admission: &Admission) -> Result<Place, Full> {
     })
 }
 
-/// One who brings a session back; others wait meanwhile.
-struct Coming<'a>(&'a Sessions, &'a str);
+/// One who brings a session back, or ends it; others wait meanwhile.
+pub(super) struct Coming<'a>(&'a Sessions, &'a str);
 
 impl<'a> Coming<'a> {
-    fn new(sessions: &'a Sessions, id: &'a str) -> Option<Self> {
+    pub(super) fn new(sessions: &'a Sessions, id: &'a str) -> Option<Self> {
         let is_first = sessions.coming.lock().insert(id.to_owned());
         is_first.then_some(Self(sessions, id))
     }
@@ -79,9 +79,12 @@ pub(super) async fn adopt(
             tokio::time::sleep(limits::SESSION_LOOK).await;
             continue;
         };
-        // It may have come in between.
+        // It may have come in between, or ended.
         if let Some(held) = face.sessions.get(id, principal, path) {
             return Ok(held);
+        }
+        if face.sessions.has_ended(id) {
+            return Err(Refusal::Unknown);
         }
         match keeping.take(id, principal, path).await {
             Taken::Ours(record, hold) => {

@@ -145,6 +145,9 @@ pub(super) async fn answer(
 ) -> Option<Response<Body>> {
     let cluster = face.gateway.cluster()?;
     let id = handed.headers.get(&SESSION)?.to_str().ok()?;
+    if face.sessions.has_ended(id) {
+        return Some(Refusal::Unknown.response(handed.id().as_ref()));
+    }
     // One that nobody made is refused where others are.
     let mut owner = cluster.owner(id)?;
     let begun = Instant::now();
@@ -271,8 +274,7 @@ pub(super) async fn check(face: &Face, cluster: &Cluster) {
     let mut ended = 0;
     while let Some(checked) = each.next().await {
         if let Some((id, held)) = checked {
-            face.sessions.by_id.write().remove(&id);
-            held.end();
+            face.sessions.give_up(&id, &held);
             ended += 1;
         }
     }

@@ -6,6 +6,7 @@ use super::{
     accept::{Accepts, not_acceptable},
     adopt,
     body::Body,
+    changing::{changes_what_is_kept, noted},
     event_stream::{self, ALIVE},
     events::{EventLog, parse_event_id},
     opening,
@@ -36,7 +37,7 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Whose answers a fault of ours would leave out.
 type Owed = SmallVec<[Id; 1]>;
-type Running = Pin<Box<dyn Future<Output = Option<Payload>> + Send>>;
+pub(super) type Running = Pin<Box<dyn Future<Output = Option<Payload>> + Send>>;
 
 /// One message of a legacy client.
 #[expect(
@@ -61,12 +62,13 @@ pub(super) fn post(
             Kind::Request => {
                 let log = held.log();
                 let (session, outlet) = (held.session.clone(), outlet(post.accepts, &held, &log));
-                let owed = message.id().into_iter().collect();
+                let message_id = message.id();
+                let owed = message_id.iter().cloned().collect();
                 let changes = changes_what_is_kept(message.method());
                 let admitted = session.admit(message, params, post.trace());
                 let running: Running = match changes {
                     false => Box::pin(async move { session.request(admitted, outlet).await }),
-                    true => noted(held.clone(), async move {
+                    true => noted(&post, held.clone(), message_id, async move {
                         session.request(admitted, outlet).await
                     }),
                 };
@@ -109,29 +111,6 @@ async fn kept(
     find(face, scope, admission, headers)
 }
 
-/// Whether what is kept of a session is another one afterwards.
-fn changes_what_is_kept(method: Method) -> bool {
-    matches!(
-        method,
-        Method::SetLevel | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe
-    )
-}
-
-/// The answer to what changes a session is given when the change is on disk.
-fn noted(
-    held: Arc<Held>,
-    asked: impl Future<Output = Option<Payload>> + Send + 'static,
-) -> Running {
-    Box::pin(async move {
-        let answer = asked.await;
-        if let Some(on_disk) = &held.on_disk {
-            let (level, subscriptions) = held.session.wanted();
-            on_disk.hold.wants(level, subscriptions).await;
-        }
-        answer
-    })
-}
-
 /// Several messages at once, where the session's revision has that.
 pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -> Response<Body> {
     let refuse = |text: &str| {
@@ -159,10 +138,8 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
     let log = held.log();
     let (session, outlet) = (held.session.clone(), outlet(post.accepts, &held, &log));
     let owed = batch.iter().flatten().filter_map(Message::id).collect();
-    let running = noted(
-        held.clone(),
-        async move { session.batch(batch, outlet).await },
-    );
+    let asked = async move { session.batch(batch, outlet).await };
+    let running = noted(&post, held.clone(), None, asked);
     answer(post, &held, log, owed, running).await
 }
 
@@ -385,34 +362,6 @@ pub(super) async fn get(
             held.session.client().revision.has_priming_events(),
             admission,
         ),
-    }
-}
-
-/// Ends a session.
-pub(super) async fn delete(
-    face: &Face,
-    scope: &Scope,
-    admission: &Admission,
-    request: &Request<Incoming>,
-) -> Response<Body> {
-    let Some(id) = request
-        .headers()
-        .get(&SESSION)
-        .and_then(|value| value.to_str().ok())
-    else {
-        return reply::method_not_allowed();
-    };
-    let here = face.sessions.get(id, admission.principal(), path_of(scope));
-    let held = match here {
-        Some(held) => Ok(held),
-        None => adopt::adopt(face, scope, admission, id).await,
-    };
-    match held {
-        Ok(held) => {
-            face.sessions.remove(id, &held).await;
-            reply::status(StatusCode::OK)
-        }
-        Err(refusal) => refusal.response(None),
     }
 }
 

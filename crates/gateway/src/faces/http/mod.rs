@@ -7,6 +7,7 @@ mod adopt;
 mod api;
 mod attach;
 mod body;
+mod changing;
 mod clock;
 mod connections;
 mod cors;
@@ -98,6 +99,11 @@ pub async fn serve_routes(
     });
     face.entrance.announce(face.gateway.host());
     let upkeep = upkeep(&face);
+    if let Some(cluster) = face.gateway.cluster()
+        && matches!(face.routes, Routes::All)
+    {
+        cluster.is_known().await;
+    }
     accept_until(&face, &listener, &shutdown).await;
     drop(listener);
     face.tasks.close();

@@ -4,6 +4,7 @@
 use super::{
     Face, adopt,
     body::Body,
+    changing,
     clock::Clock,
     elsewhere::{self, FORM, FORM_1, PRINCIPAL, TICKET},
     handshake_era::{self, Refusal, SESSION},
@@ -152,6 +153,14 @@ async fn answer(
     cluster: Arc<Cluster>,
     request: Request<Incoming>,
 ) -> Response<Body> {
+    if let Some(form) = request.headers().get(&FORM).filter(|form| *form != FORM_1) {
+        // Its session is here, and its client may come in by another replica.
+        tracing::warn!(
+            ?form,
+            "a replica hands requests on in a form that this version does not know: they are refused for now"
+        );
+        return reply::not_now(None);
+    }
     let Some((scope, admission)) = admitted(&face, &request) else {
         return reply::status(StatusCode::BAD_REQUEST);
     };
@@ -167,9 +176,13 @@ async fn answer(
             Err(refusal) => *refusal,
         };
     }
-    match *request.method() == Verb::DELETE {
-        true => handshake_era::delete(&face, &scope, &admission, &request).await,
-        false => handshake_era::get(&face, &scope, admission, &request).await,
+    if *request.method() != Verb::DELETE {
+        return handshake_era::get(&face, &scope, admission, &request).await;
+    }
+    match changing::delete(&face, &scope, &admission, &request).await {
+        Ok(done) => done,
+        Err(Refusal::Elsewhere(_)) => reply::status(StatusCode::MISDIRECTED_REQUEST),
+        Err(refusal) => refusal.response(None),
     }
 }
 
@@ -221,6 +234,9 @@ async fn missing(
     let id = request.headers().get(&SESSION)?.to_str().ok()?;
     if face.sessions.has(id) {
         return None;
+    }
+    if face.sessions.has_ended(id) {
+        return Some(Refusal::Unknown.response(None));
     }
     match adopt::adopt(face, scope, admission, id).await {
         Ok(_) => None,

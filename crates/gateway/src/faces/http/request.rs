@@ -12,7 +12,7 @@
 use super::{
     Entered, Face, api, attach,
     body::Body,
-    cors, elsewhere,
+    changing, cors, elsewhere,
     era::Spoken,
     files,
     handshake_era::{self, SESSION},
@@ -297,21 +297,15 @@ async fn other(
             return metadata(face, &request).unwrap_or_else(nothing);
         }
     };
-    if matches!(endpoint, Endpoint::Mcp) && elsewhere::is_meant(face, request.headers()) {
-        let handed = elsewhere::Handed {
-            verb: request.method(),
-            uri: request.uri(),
-            headers: request.headers(),
-            body: bytes::Bytes::new(),
-        };
-        let answer = elsewhere::answer(face, &scope, &admission, handed).await;
-        if let Some(answer) = answer {
-            return answer;
-        }
+    if matches!(endpoint, Endpoint::Mcp)
+        && elsewhere::is_meant(face, request.headers())
+        && let Some(answer) = handed_on(face, &scope, &admission, &request).await
+    {
+        return answer;
     }
     match endpoint {
         Endpoint::Mcp if request.method() == Verb::DELETE => {
-            handshake_era::delete(face, &scope, &admission, &request).await
+            ended(face, &scope, &admission, &request).await
         }
         Endpoint::Mcp => handshake_era::get(face, &scope, admission, &request).await,
         Endpoint::Sse => sse::open(face, scope, admission, &request),
@@ -321,6 +315,39 @@ async fn other(
         Endpoint::Plain(page) => plain::handle(face, page, admission, request).await,
         Endpoint::Nothing => nothing(),
     }
+}
+
+/// The answer of another replica to a request without a body, if it has the session.
+async fn handed_on(
+    face: &Arc<Face>,
+    scope: &Scope,
+    admission: &Admission,
+    request: &Request<Incoming>,
+) -> Option<Response<Body>> {
+    let handed = elsewhere::Handed {
+        verb: request.method(),
+        uri: request.uri(),
+        headers: request.headers(),
+        body: bytes::Bytes::new(),
+    };
+    elsewhere::answer(face, scope, admission, handed).await
+}
+
+/// Ends a session, also where another replica has it by now.
+async fn ended(
+    face: &Arc<Face>,
+    scope: &Scope,
+    admission: &Admission,
+    request: &Request<Incoming>,
+) -> Response<Body> {
+    let mut done = changing::delete(face, scope, admission, request).await;
+    if matches!(done, Err(handshake_era::Refusal::Elsewhere(_))) {
+        if let Some(answer) = handed_on(face, scope, admission, request).await {
+            return answer;
+        }
+        done = changing::delete(face, scope, admission, request).await;
+    }
+    done.unwrap_or_else(|refusal| refusal.response(None))
 }
 
 fn nothing() -> Response<Body> {

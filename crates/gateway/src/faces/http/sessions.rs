@@ -1,7 +1,12 @@
 //! The legacy sessions of the HTTP face.
 
-use super::{Face, events::EventLog, handshake_era::path_of};
-use crate::{admission::Admission, kept::Hold, limits, session::legacy::Session};
+use super::{Face, adopt::Coming, events::EventLog, handshake_era::path_of};
+use crate::{
+    admission::Admission,
+    kept::{Ended, Hold, Keeping},
+    limits,
+    session::legacy::Session,
+};
 use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -20,8 +25,11 @@ use switchboard_wire::Id;
 #[derive(Default)]
 pub(super) struct Sessions {
     pub(super) by_id: RwLock<HashMap<String, Arc<Held>>>,
-    /// Those that are just brought back from disk.
+    /// Those that are just brought back from disk, or end.
     pub(super) coming: Mutex<HashSet<String>>,
+    /// Those that have ended, with their principals, where that could not be written yet:
+    /// nobody brings them back meanwhile.
+    unwritten: Mutex<HashMap<String, String>>,
 }
 
 /// What is kept of a session on disk.
@@ -156,12 +164,77 @@ impl Sessions {
     }
 
     /// Ends a session, and what it has in flight: nobody can come back for the answers.
-    pub(super) async fn remove(&self, id: &str, held: &Held) {
-        self.by_id.write().remove(id);
-        held.session.give_up_all();
+    /// Another process that has it by now, which is the one to end it.
+    ///
+    /// Nobody brings it back while that is under way: its client may ask for its streams
+    /// again as soon as they end.
+    pub(super) async fn remove(
+        &self,
+        id: &str,
+        held: &Held,
+        keeping: Option<&Keeping>,
+    ) -> Option<String> {
+        let begun = Instant::now();
+        let mut ending = Coming::new(self, id);
+        while ending.is_none() && begun.elapsed() < limits::SESSION_COMES {
+            tokio::time::sleep(limits::SESSION_LOOK).await;
+            ending = Coming::new(self, id);
+        }
+        // First, so that it has ended also where its client does not wait for the answer.
+        let principal = held.admission.principal();
+        if keeping.is_some() {
+            let mut unwritten = self.unwritten.lock();
+            if unwritten.len() < limits::SESSIONS_UNWRITTEN {
+                unwritten.insert(id.to_owned(), principal.to_string());
+            }
+        }
+        let now = self.by_id.write().remove(id);
+        for held in [Some(held), now.as_deref()].into_iter().flatten() {
+            held.session.give_up_all();
+            held.end();
+        }
+        // Also where nothing is known to be kept: it may have been, with nobody to say so.
+        let ended = keeping?.end(id, principal).await;
+        if let Err(fault) = &ended {
+            tracing::warn!(%fault, "that a session has ended could not be kept yet; it is tried again");
+            return None;
+        }
+        self.unwritten.lock().remove(id);
+        match ended {
+            Ok(Ended::Elsewhere(owner)) => Some(owner),
+            _ => None,
+        }
+    }
+
+    /// Another process has this one: what is here ends.
+    pub(super) fn give_up(&self, id: &str, held: &Arc<Held>) {
+        {
+            let mut sessions = self.by_id.write();
+            if sessions.get(id).is_some_and(|it| Arc::ptr_eq(it, held)) {
+                sessions.remove(id);
+            }
+        }
         held.end();
-        if let Some(on_disk) = &held.on_disk {
-            on_disk.hold.end().await;
+    }
+
+    /// Whether it has ended here, and that could not be written yet.
+    pub(super) fn has_ended(&self, id: &str) -> bool {
+        self.unwritten.lock().contains_key(id)
+    }
+
+    /// Writes down that sessions have ended, where that was not possible before.
+    async fn write_ends(&self, keeping: &Keeping) {
+        let ended: Vec<(String, String)> = {
+            let unwritten = self.unwritten.lock();
+            let ended = unwritten.iter();
+            ended.map(|(id, by)| (id.clone(), by.clone())).collect()
+        };
+        for (id, principal) in ended {
+            // Where one is impossible, so are the others.
+            if keeping.end(&id, &principal).await.is_err() {
+                return;
+            }
+            self.unwritten.lock().remove(&id);
         }
     }
 
@@ -264,6 +337,7 @@ pub(super) async fn sweep(face: Arc<Face>) {
         tokio::time::sleep(limits::SESSIONS_LOOK).await;
         forget(face.sessions.sweep()).await;
         if let Some(keeping) = face.gateway.keeping() {
+            face.sessions.write_ends(keeping).await;
             face.sessions
                 .rest(limits::SESSIONS, limits::SESSION_RESTS, None);
             keeping.touch(face.sessions.used_unnoted()).await;

@@ -22,6 +22,11 @@ pub struct Served {
 impl Served {
     /// Serves these entries on a free port, without tokens.
     pub async fn start(servers: &Value) -> Self {
+        Self::with(servers, GatewayOptions::default()).await
+    }
+
+    /// The same, with what is to be different.
+    pub async fn with(servers: &Value, options: GatewayOptions) -> Self {
         let entries = servers.as_object().expect("named entries");
         let specs = entries.iter().map(|(name, entry)| spec(name, entry));
         let host = Host::new(
@@ -30,7 +35,7 @@ impl Served {
             Style::default(),
             Budget::default(),
         );
-        let gateway = Gateway::new(host, GatewayOptions::default());
+        let gateway = Gateway::new(host, options);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let door = Door {
