@@ -36,6 +36,15 @@ pub struct Node {
     pub sessions: usize,
     /// When it was started, in seconds since 1970.
     pub since: u64,
+    /// The version that it runs of what was applied to all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<u64>,
+    /// A newer one, which it cannot use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unusable: Option<u64>,
+    /// Wrong tokens that it was shown lately, in a second.
+    #[serde(default)]
+    pub guesses: u32,
 }
 
 /// Replicas, as this one knows them.

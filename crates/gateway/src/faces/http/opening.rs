@@ -33,6 +33,11 @@ pub(super) async fn initialize(post: Post, message: Message) -> Response<Body> {
     {
         return reply::full(&too_many_kept(), Some(&id_of(&message)));
     }
+    let cluster = post.face.gateway.cluster();
+    let is_strict = cluster.is_some_and(|cluster| cluster.is_strict());
+    if is_strict && cluster.is_some_and(|cluster| !cluster.is_reached()) {
+        return reply::no_session_now(Some(&id_of(&message)));
+    }
     let general = EventLog::new(0, post.admission.share().clone());
     let opened = Session::open(
         post.face.gateway.clone(),
@@ -45,7 +50,7 @@ pub(super) async fn initialize(post: Post, message: Message) -> Response<Body> {
     );
     match opened.await {
         Ok((session, payload)) => {
-            let id = match post.face.gateway.cluster() {
+            let id = match cluster {
                 Some(cluster) => cluster.new_session(),
                 None => random_id(),
             };
@@ -55,6 +60,10 @@ pub(super) async fn initialize(post: Post, message: Message) -> Response<Body> {
                 Some(keeping) => keeping.begin(&id, principal, path, &message).await,
                 None => None,
             };
+            if is_strict && hold.is_none() {
+                session.close();
+                return reply::no_session_now(Some(&id_of(&message)));
+            }
             let held = Held::new(
                 session.clone(),
                 general,
