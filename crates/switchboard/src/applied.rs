@@ -4,7 +4,7 @@
 
 use crate::{
     listen::Joined,
-    pipeline::{Follower, Options},
+    pipeline::{Follower, Governed},
     tokens,
 };
 use parking_lot::{Mutex, RwLock};
@@ -87,7 +87,7 @@ pub(crate) struct Following {
 impl Following {
     /// Begins with what it had, and goes on to what there is now; nothing where it is to
     /// follow nobody.
-    pub(crate) fn begin(joined: &Joined, options: &Options, follower: &Follower) -> Option<Self> {
+    pub(crate) fn begin(joined: &Joined, governed: &Governed) -> Option<Self> {
         let applied = joined.cluster.applied();
         if !applied.is_followed() {
             return None;
@@ -96,8 +96,8 @@ impl Following {
         let mut this = Self {
             cluster: joined.cluster.clone(),
             kept,
-            documents: options.applied.clone(),
-            follower: follower.clone(),
+            documents: governed.options().applied.clone(),
+            follower: governed.follower().clone(),
             newest: applied.newest(),
         };
         let newest = this.newest.borrow_and_update().clone();
@@ -139,6 +139,13 @@ impl Following {
                 tracing::warn!(version, %why, "what was applied to the cluster cannot be used; what runs goes on");
             }
         }
+    }
+}
+
+/// Goes on until it is told to stop, where there is anything to follow.
+pub(crate) async fn follow(following: Option<Following>, stop: CancellationToken) {
+    if let Some(following) = following {
+        following.follow(stop).await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! `cluster`: several gateways as one; and the options by which a gateway is one of them.
 
 mod applied;
+mod difference;
 
 use crate::{
     commands::listen::address,
@@ -68,8 +69,14 @@ pub enum Action {
     )]
     Apply(applied::ApplyOptions),
     /// Show the versions that were applied to all replicas
+    #[command(
+        override_usage = "switchboard cluster history [OPTIONS] --cluster <URL> --cluster-key-file <FILE>\n           --cluster-apply-keys <FILE>"
+    )]
     History(applied::HistoryOptions),
     /// Show what was applied to all replicas
+    #[command(
+        override_usage = "switchboard cluster show [OPTIONS] --cluster <URL> --cluster-key-file <FILE>\n           --cluster-apply-keys <FILE> [VERSION]"
+    )]
     Show(applied::ShowOptions),
 }
 

@@ -1,10 +1,13 @@
 //! Reading the files of every scope. Which of their entries count is decided
 //! afterwards, over all of them.
 
+mod applied;
 mod brought;
 mod rules;
 
-use super::{Document, Loaded, Looked, Outcome};
+pub(super) use applied::applied;
+
+use super::{Loaded, Looked, Outcome};
 use crate::{
     entry::{Entry, Isolation, Pinning, Scope},
     fault::{Fault, Source},
@@ -254,39 +257,6 @@ fn users_files(places: &Places, reading: &mut Reading<'_>) {
         } else if !reading.rules_only {
             reading.read(user, &file, whole);
         }
-    }
-}
-
-/// Settings that are in no file. Somebody has said that they hold here: they are read
-/// whatever else is.
-pub(super) fn applied(
-    places: &Places,
-    documents: &[Document],
-    gathered: &mut Gathered,
-    loaded: &mut Loaded,
-) {
-    let mut reading = Reading {
-        places,
-        gathered,
-        loaded,
-        owner: None,
-        rules_only: false,
-    };
-    for document in documents {
-        let file = Path::new(&document.place);
-        let ruled = File::ours(file, Rank::Applied, false);
-        reading.text_with_rules(&ruled, &document.text, |doc, this| {
-            this.servers(doc, &["mcpServers"], Scope::User, Writer::User);
-            this.lists(doc, file, &[], Writer::User);
-            this.rules(doc, file, Writer::User);
-            this.sign_in(doc, file, Writer::User);
-            if doc.value(&["inheritEnv"]).is_some() {
-                this.inherit_env(doc);
-            }
-            if doc.value(&["idleTimeout"]).is_some() {
-                this.idle_timeout(doc);
-            }
-        });
     }
 }
 

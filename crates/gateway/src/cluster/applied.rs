@@ -275,7 +275,20 @@ impl AppliedBook {
     async fn keep(&self, signed: &Signed) -> Result<(), ApplyError> {
         let name = past(signed.statement.version);
         let value = sealed(&self.keys, &name, &signed.bytes).ok_or(ApplyError::Workers)?;
-        self.ledger.create(&key(&name), value, None).await?;
+        let place = key(&name);
+        let made = self.ledger.create(&place, value.clone(), None).await?;
+        if made.is_some() {
+            return Ok(());
+        }
+        // Somebody who may not sign may have taken the number first.
+        if let Some(found) = self.ledger.read(&place).await?
+            && opened(&self.keys, &name, &found.value).ok().as_ref() != Some(&signed.bytes)
+        {
+            let set = self
+                .ledger
+                .compare_and_set(&place, found.revision, value, None);
+            set.await?;
+        }
         Ok(())
     }
 
@@ -473,5 +486,10 @@ mod tests {
             .await;
         let all = fleet.book.all(&fleet.key.public()).await.unwrap();
         assert_eq!(all[0].statement.version, most + 6);
+        // Nor does it take a number away.
+        fleet.apply(most + 7, &fleet.key).await;
+        fleet.apply(most + 8, &fleet.key).await;
+        let all = fleet.book.all(&fleet.key.public()).await.unwrap();
+        assert_eq!(all[1].statement.version, most + 7);
     }
 }

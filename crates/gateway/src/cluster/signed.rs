@@ -181,7 +181,7 @@ impl ApplyKey {
     pub fn signed(&self, statement: &Statement) -> Signed {
         Signed {
             statement: statement.clone(),
-            signer: hex(&self.0.public_key().as_ref()[..8]),
+            signer: hex(&self.0.public_key().as_ref()[..6]),
             bytes: self.sign(statement),
         }
     }
@@ -238,7 +238,7 @@ impl ApplyKeys {
         if signature.iter().all(|byte| *byte == 0) {
             return Err(NotApplied::Unsigned);
         }
-        let signer = hex(&key[..8]);
+        let signer = hex(&key[..6]);
         if !self.0.iter().any(|known| known == key) {
             return Err(NotApplied::Stranger(signer));
         }
@@ -262,7 +262,7 @@ impl fmt::Debug for ApplyKey {
 
 impl fmt::Debug for ApplyKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys = self.0.iter().map(|key| hex(&key[..8]));
+        let keys = self.0.iter().map(|key| hex(&key[..6]));
         f.debug_list().entries(keys).finish()
     }
 }

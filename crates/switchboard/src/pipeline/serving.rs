@@ -6,7 +6,7 @@ use super::{Governed, Options};
 use crate::{
     VERSION,
     api::{Api, Client, Frames, May},
-    applied::Following,
+    applied::{self, Following},
     console,
     control::GatewayControl,
     handover::Handing,
@@ -175,8 +175,7 @@ impl Fronted {
         let mut following = None;
         let (cluster, keeping) = match doors.joined.take() {
             Some(joined) => {
-                let (options, follower) = (self.governed.options(), self.governed.follower());
-                following = Following::begin(&joined, options, follower);
+                following = Following::begin(&joined, &self.governed);
                 let way = joined.cluster.way();
                 self.governed.options().far_way.set(way);
                 let sign_ins = Arc::new(joined.cluster.sign_ins().clone());
@@ -344,7 +343,7 @@ impl Listening {
         let serve = async {
             let serve = listen::serve(&self.face, self.open, &stop);
             let keep = required::keep(members, caller, pools, stop.clone());
-            let follow = follow(self.following, stop.clone());
+            let follow = applied::follow(self.following, stop.clone());
             tokio::join!(serve, keep, give_way(handing, &stop), follow).0
         };
         let following = governed.while_following(serve, note.as_ref(), stop.clone());
@@ -353,12 +352,6 @@ impl Listening {
         drop(note);
         self.fronted.close(&self.watching).await;
         served
-    }
-}
-
-async fn follow(following: Option<Following>, stop: CancellationToken) {
-    if let Some(following) = following {
-        following.follow(stop).await;
     }
 }
 
