@@ -11,6 +11,16 @@ use crate::{
 };
 use std::path::Path;
 
+/// What is read when a gateway starts, before anybody can tell it what holds, or is about
+/// one machine. Nobody is to believe that it counts.
+const OWN: [&[&str]; 5] = [
+    &["observe"],
+    &["connectors"],
+    &["projects"],
+    &["approvals", "notify"],
+    &["approvals", "webhook"],
+];
+
 /// Settings that are in no file. Somebody has said that they hold here: they are read
 /// whatever else is.
 pub(in crate::load) fn applied(
@@ -34,6 +44,13 @@ pub(in crate::load) fn applied(
             this.lists(doc, file, &[], Writer::User);
             this.rules(doc, file, Writer::User);
             this.sign_in(doc, file, Writer::User);
+            for path in OWN {
+                if let Some((_, line)) = doc.value(path) {
+                    let problem = format!("`{}` cannot be applied to others", path.join("."));
+                    let hint = "write it into the settings of each machine".to_owned();
+                    this.fault(Scope::User, doc.fault_at(line, problem, Some(hint)));
+                }
+            }
             if doc.value(&["inheritEnv"]).is_some() {
                 this.inherit_env(doc);
             }

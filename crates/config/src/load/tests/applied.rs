@@ -68,6 +68,8 @@ fn what_is_wrong_with_them_is_said_before_anybody_goes_by_them() {
         (r#"{"mcpServers": {"a": {"command": 5}}}"#, "command"),
         (r#"{"permissions": {"deny": 5}}"#, "deny"),
         (r#"{"deniedMcpServers": 5}"#, "deniedMcpServers"),
+        (r#"{"observe": {"metrics": true}}"#, "`observe` cannot be"),
+        (r#"{"approvals": {"notify": true}}"#, "`approvals.notify`"),
     ] {
         let bad = Document {
             place: "cluster: bad.json".into(),
