@@ -169,12 +169,7 @@ impl Command {
                 )
             }
             #[cfg(feature = "cluster")]
-            Self::Cluster(with) => {
-                matches!(
-                    with.own.action,
-                    commands::cluster::Action::Status { json: true, .. }
-                )
-            }
+            Self::Cluster(with) => with.own.action.wants_json(),
             Self::Resources(with) => with.own.json,
             Self::Read(with) => with.own.json,
             Self::Prompts(with) => with.own.json,

@@ -18,7 +18,7 @@ use crate::{
     trust::{self, Folder},
 };
 use gather::Gathered;
-use std::{fs::File, path::PathBuf};
+use std::{fs::File, path::PathBuf, sync::Arc};
 
 /// What to look at.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +35,32 @@ pub struct Request {
     pub own_program: Option<PathBuf>,
     /// Where the files of the scopes are; without it there are none.
     pub places: Option<Places>,
+    /// What holds for this machine as for others beside it. It is settings of the user's,
+    /// and counts before those on this machine.
+    pub applied: Arc<[Document]>,
+}
+
+/// Settings that are in no file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// What they are called where something about them is said.
+    pub place: String,
+    /// What they say.
+    pub text: String,
+}
+
+/// All that is wrong with settings that are in no file, before anybody goes by them.
+pub fn faults_of(documents: &[Document]) -> Vec<Fault> {
+    let places = Places {
+        directory: "/".into(),
+        ..Places::default()
+    };
+    let (mut gathered, mut loaded) = (Gathered::default(), Loaded::default());
+    gather::applied(&places, documents, &mut gathered, &mut loaded);
+    gathered.settle_rules(&mut loaded);
+    let whole = loaded.faults.into_iter().map(|(_, fault)| fault);
+    let entries = gathered.take().into_iter().flat_map(|entry| entry.faults);
+    whole.chain(entries).collect()
 }
 
 /// All that was found.
@@ -211,6 +237,7 @@ pub fn load(request: &Request) -> Loaded {
         gather::managed(places, &mut gathered, &mut loaded);
         loaded.environment.settle(&places.approvals());
         gather::scopes(places, request.strict, &mut gathered, &mut loaded);
+        gather::applied(places, &request.applied, &mut gathered, &mut loaded);
         gathered.settle_rules(&mut loaded);
     }
     // Where nothing else counts there is nothing to fetch either.

@@ -3,16 +3,18 @@
 //! for us alone and never passed on.
 
 use crate::limits;
+pub use crate::wrong_tokens::WrongTokens;
+use aws_lc_rs::digest;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header, uri::Authority};
-use parking_lot::Mutex;
 use std::{
     fmt,
     net::{IpAddr, Ipv6Addr},
     sync::Arc,
-    time::{Instant, SystemTime},
+    time::SystemTime,
 };
 use subtle::ConstantTimeEq;
 use switchboard_auth as auth;
+use switchboard_local::hex;
 use switchboard_transport::dial::DoorTls;
 use url::Url;
 
@@ -60,10 +62,13 @@ pub struct Door {
     pub tokens: Vec<ClientToken>,
     /// More of them, which may be revoked at any time.
     pub live: Option<Arc<dyn LiveTokens>>,
+    /// More of them, of which only digests are known: SHA-256, in hexadecimal digits, in
+    /// the place of the secret.
+    pub digests: Option<Arc<dyn LiveTokens>>,
     /// The identity provider whose tokens are accepted.
     pub oidc: Option<Arc<auth::Door>>,
-    /// How many wrong tokens were shown lately, and since when.
-    pub wrong_tokens: Arc<Mutex<Option<(Instant, u32)>>>,
+    /// How many wrong tokens were shown lately.
+    pub wrong_tokens: Arc<WrongTokens>,
     /// Lets everybody in (`--no-auth`).
     pub open: bool,
     /// Host names, besides those of this machine's loopback, under which we are reached.
@@ -143,7 +148,7 @@ impl Door {
 
     /// Whether more than one principal can come in.
     pub fn has_several_principals(&self) -> bool {
-        let live = self.live.as_ref().map_or(0, |live| live.current().len());
+        let live: usize = self.revocable().map(|live| live.current().len()).sum();
         self.oidc.is_some() || self.tokens.len() + live + usize::from(self.open) > 1
     }
 
@@ -152,10 +157,11 @@ impl Door {
         if self.oidc.is_some() {
             return None;
         }
-        let live = self.live.as_ref().map(|live| live.current());
-        let live = live.iter().flat_map(|live| live.iter());
-        let named = self.tokens.iter().chain(live);
-        let mut all: Vec<Arc<str>> = named.map(|token| token.name.clone()).collect();
+        let named = self.tokens.iter().map(|token| token.name.clone());
+        let mut all: Vec<Arc<str>> = named.collect();
+        for live in self.revocable() {
+            all.extend(live.current().iter().map(|token| token.name.clone()));
+        }
         if self.open {
             all.push(ANYBODY.into());
         }
@@ -214,30 +220,26 @@ impl Door {
 
     /// The same for whatever else somebody could guess.
     pub(crate) async fn count_wrong(&self) {
-        let is_guessing = {
-            let mut wrong = self.wrong_tokens.lock();
-            let (since, count) = wrong
-                .filter(|(since, _)| since.elapsed() < limits::GUESSING)
-                .unwrap_or((Instant::now(), 0));
-            *wrong = Some((since, count.saturating_add(1)));
-            count >= limits::GUESSES
-        };
-        if is_guessing {
+        if self.wrong_tokens.count() {
             tokio::time::sleep(limits::GUESS_HELD_BACK).await;
         }
     }
 
+    /// Those that come and go.
+    fn revocable(&self) -> impl Iterator<Item = &Arc<dyn LiveTokens>> {
+        self.live.iter().chain(&self.digests)
+    }
+
     /// Whether these are the tokens that are accepted now.
     pub(crate) fn are_current(&self, tokens: &Arc<[ClientToken]>) -> bool {
-        let live = self.live.as_ref().map(|live| live.current());
-        live.is_some_and(|live| Arc::ptr_eq(&live, tokens))
+        self.revocable()
+            .any(|live| Arc::ptr_eq(&live.current(), tokens))
     }
 
     /// Whether this token, which may be revoked, is still accepted.
     pub(crate) fn accepts(&self, name: &str, secret: &str) -> bool {
-        let live = self.live.as_ref().map(|live| live.current());
         let same = |token: &ClientToken| *token.name == *name && token.secret == secret;
-        live.is_some_and(|live| live.iter().any(same))
+        self.revocable().any(|live| live.current().iter().any(same))
     }
 
     /// What a request shows, or `None` if it may not come in by that.
@@ -260,19 +262,34 @@ impl Door {
                 found = Some(Shown::Fixed(token.name.clone()));
             }
         }
-        if let Some(tokens) = self.live.as_ref().map(|live| live.current()) {
-            let mut which = None;
-            for (index, token) in tokens.iter().enumerate() {
-                if same(token) {
-                    which = Some(index);
-                }
-            }
-            if let Some(index) = which {
+        if let Some(tokens) = self.live.as_ref().map(|live| live.current())
+            && let Some(index) = which(&tokens, shown)
+        {
+            found = Some(Shown::Live { tokens, index });
+        }
+        if let Some(tokens) = self.digests.as_ref().map(|digests| digests.current())
+            && !tokens.is_empty()
+            && let Some(shown) = shown
+        {
+            let shown = hex(digest::digest(&digest::SHA256, shown));
+            if let Some(index) = which(&tokens, Some(shown.as_bytes())) {
                 found = Some(Shown::Live { tokens, index });
             }
         }
         found
     }
+}
+
+/// Which of these it is; all of them are compared.
+fn which(tokens: &[ClientToken], shown: Option<&[u8]>) -> Option<usize> {
+    let shown = shown?;
+    let mut which = None;
+    for (index, token) in tokens.iter().enumerate() {
+        if bool::from(shown.ct_eq(token.secret.as_bytes())) {
+            which = Some(index);
+        }
+    }
+    which
 }
 
 /// Who shows a token of the identity provider's.

@@ -18,18 +18,20 @@ pub mod limits;
 mod pages;
 mod session;
 pub mod visitors;
+mod wrong_tokens;
 
 pub use admission::Admission;
 pub use announcement::Announcement;
 pub use cluster::{
-    Announced, BadKeys, Cluster, ClusterKeys, ClusterParts, Lease, LeaseOf, Looked, Node, Outpost,
-    OutpostParts, SignIns,
+    Announced, Applied, AppliedBook, AppliedPage, ApplyError, ApplyKey, ApplyKeys, BadApplyKey,
+    BadKeys, Cluster, ClusterKeys, ClusterParts, Document, Lease, LeaseOf, Looked, Node,
+    NotApplied, Outpost, OutpostParts, Runs, SignIns, Signed, Statement, TokenDigest,
 };
 pub use control::{
     Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,
     Readiness, Said, Writing, Written,
 };
-pub use door::{ClientToken, Door, LiveTokens};
+pub use door::{ClientToken, Door, LiveTokens, WrongTokens};
 pub use gateway::{Counts, Gateway, GatewayOptions};
 pub use kept::Keeping;
 pub use pages::{Page, Pages, SharedPages};

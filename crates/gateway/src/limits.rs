@@ -263,6 +263,14 @@ pub const SIGN_INS: usize = 10_000;
 /// How long it is kept that somebody has signed out: longer than anybody can be paused in
 /// the middle of a renewal, and go on.
 pub const SIGNED_OUT: Duration = Duration::from_secs(24 * 3600);
+/// Bytes of what can be applied to a cluster at once: less than NATS takes in one message.
+pub const APPLIED: usize = 512 * 1024;
+/// Versions of it that are kept, with the one that holds.
+pub const APPLIED_KEPT: usize = 20;
+/// Keys whose signatures count.
+pub const APPLY_KEYS: usize = 16;
+/// How long it counts how many wrong tokens another replica has seen within a second.
+pub const GUESSED_ELSEWHERE: Duration = Duration::from_secs(3);
 /// How long one of several replicas may renew a sign-in, unless it says so again.
 pub const TURN_LIFE: Duration = Duration::from_secs(10);
 /// Rights to do something alone that are shown, of each kind.

@@ -1,16 +1,20 @@
 //! A gateway that is one of several: what it shares with the others, and how they reach
 //! each other. See `gateway/src/cluster/` for what they do.
 
+pub mod apply;
 pub mod authority;
 mod nats_config;
 mod worker;
 
 pub use nats_config::nats_config;
-pub use switchboard_gateway::{Announced, ClusterKeys, Lease, LeaseOf, Looked, Node, SignIns};
+pub use switchboard_gateway::{
+    Announced, ApplyKey, ApplyKeys, ClusterKeys, Lease, LeaseOf, Looked, Node, SignIns, Signed,
+    Statement,
+};
 pub use switchboard_ledger::Store;
 pub use worker::{Hire, Hired};
 
-use crate::{VERSION, listen::Joined};
+use crate::{VERSION, applied::Followed, listen::Joined};
 use std::{
     fs,
     io::{self, Read},
@@ -18,7 +22,9 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use switchboard_gateway::{BadKeys, Cluster, ClusterParts, Keeping, faces::http, limits};
+use switchboard_gateway::{
+    BadApplyKey, BadKeys, Cluster, ClusterParts, Keeping, faces::http, limits,
+};
 use switchboard_ledger::{Joining, LedgerError, Nats};
 use switchboard_transport::dial::LinkTls;
 
@@ -39,6 +45,13 @@ pub struct Join {
     pub name: Option<String>,
     /// Whether to begin alone where the store cannot be reached, and join later.
     pub optional: bool,
+    /// Whether no session begins that others would not know of.
+    pub strict: bool,
+    /// The file with the keys of those who may apply something to all replicas; without it
+    /// nothing is followed.
+    pub apply_keys: Option<PathBuf>,
+    /// The folder where it is kept what was followed.
+    pub followed: Option<PathBuf>,
 }
 
 /// Why a gateway is not one of several.
@@ -63,6 +76,17 @@ pub enum ClusterError {
         /// Why.
         error: BadKeys,
     },
+    /// A file without keys of those who may apply something.
+    #[error("{}: {error}", path.display())]
+    ApplyKeys {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: BadApplyKey,
+    },
+    /// Nothing can be followed.
+    #[error("without a home it cannot be kept what was applied to the cluster")]
+    NoHome,
     /// Others would not find us.
     #[error("{0} is every address of this machine, and none that other replicas could use")]
     Nowhere(SocketAddr),
@@ -87,18 +111,39 @@ pub enum ClusterError {
     },
 }
 
-/// Reads the keys of a cluster.
-pub fn keys(path: &Path) -> Result<ClusterKeys, ClusterError> {
+/// The text of a file with keys.
+fn text_of(path: &Path) -> Result<String, ClusterError> {
     let mut text = String::new();
     let opened = fs::File::open(path);
     let read = opened.and_then(|file| file.take(limits::CLUSTER_KEYS).read_to_string(&mut text));
-    let path = || path.to_path_buf();
-    read.map_err(|error| ClusterError::File {
-        path: path(),
+    let path = path.to_path_buf();
+    read.map_err(|error| ClusterError::File { path, error })?;
+    Ok(text)
+}
+
+/// Reads the keys of a cluster.
+pub fn keys(path: &Path) -> Result<ClusterKeys, ClusterError> {
+    let read = ClusterKeys::read(&text_of(path)?);
+    read.map_err(|error| ClusterError::Keys {
+        path: path.to_path_buf(),
         error,
-    })?;
-    ClusterKeys::read(&text).map_err(|error| ClusterError::Keys {
-        path: path(),
+    })
+}
+
+/// Reads the keys of those who may apply something.
+pub fn apply_keys(path: &Path) -> Result<ApplyKeys, ClusterError> {
+    let read = ApplyKeys::read(&text_of(path)?);
+    read.map_err(|error| ClusterError::ApplyKeys {
+        path: path.to_path_buf(),
+        error,
+    })
+}
+
+/// Reads the key to sign with.
+pub fn apply_key(path: &Path) -> Result<ApplyKey, ClusterError> {
+    let read = ApplyKey::read(&text_of(path)?);
+    read.map_err(|error| ClusterError::ApplyKeys {
+        path: path.to_path_buf(),
         error,
     })
 }
@@ -142,7 +187,16 @@ impl Join {
                 "the cluster's store cannot be reached: this gateway is alone until it can"
             );
         }
+        let signers = self.apply_keys.as_deref().map(apply_keys).transpose()?;
+        let kept = match (&signers, &self.followed) {
+            (Some(_), None) => return Err(ClusterError::NoHome),
+            (Some(_), Some(folder)) => Followed::in_folder(folder, &keys),
+            (None, _) => Followed::default(),
+        };
         let parts = ClusterParts {
+            signers,
+            followed: kept.read(),
+            strict: self.strict,
             ledger: ledger.clone(),
             keys,
             tls,
@@ -152,8 +206,18 @@ impl Join {
             version: VERSION.to_owned(),
         };
         let cluster = Cluster::new(parts).map_err(bound)?;
+        let before = cluster.applied().newest().borrow().clone();
+        if ledger.is_connected()
+            && let Err(fault) = cluster.applied().look().await
+        {
+            tracing::warn!(%fault, "what was applied to the cluster cannot be read yet");
+        }
         let keeping = Keeping::new(ledger, cluster.lives());
-        Ok(Joined { cluster, keeping })
+        Ok(Joined {
+            cluster,
+            keeping,
+            followed: (before, kept),
+        })
     }
 }
 

@@ -20,6 +20,8 @@ mod apart;
 #[cfg(feature = "gateway")]
 pub mod api;
 #[cfg(feature = "gateway")]
+mod applied;
+#[cfg(feature = "gateway")]
 mod attached;
 #[cfg(not(feature = "gateway"))]
 #[path = "absent/attached.rs"]

@@ -2,6 +2,7 @@
 //! it would let in more than was said.
 
 use crate::{
+    applied::{Digests, Followed},
     dirs::NoHome,
     handover::TakenOver,
     pipeline::Options,
@@ -11,7 +12,7 @@ use crate::{
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
 use switchboard_auth::{self as auth, DoorSettings, PeopleSettings, RoleClaim, Secret};
 use switchboard_gateway::{
-    Cluster, Door, Keeping,
+    Cluster, Door, Keeping, LiveTokens, Signed,
     faces::http::{self, Routes},
 };
 use switchboard_transport::dial::{DoorFiles, DoorTls};
@@ -148,6 +149,8 @@ pub struct Doors {
 pub struct Joined {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) keeping: Keeping,
+    /// What it followed before, and where that is kept.
+    pub(crate) followed: (Option<Arc<Signed>>, Followed),
 }
 
 /// A place where somebody listens.
@@ -389,6 +392,14 @@ impl Doors {
 
     /// As one of several.
     pub fn join(mut self, joined: Option<Joined>) -> Self {
+        if let Some(joined) = &joined {
+            let digests: Arc<dyn LiveTokens> = Arc::new(Digests::of(joined.cluster.applied()));
+            let is_followed = joined.cluster.applied().is_followed() && !self.is_open;
+            for place in &mut self.places {
+                place.door.wrong_tokens = joined.cluster.wrong_tokens().clone();
+                place.door.digests = is_followed.then(|| digests.clone());
+            }
+        }
         self.joined = joined;
         self
     }

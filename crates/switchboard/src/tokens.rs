@@ -4,6 +4,7 @@
 use crate::{dirs::Dirs, limits, running::Running};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 use std::{
     fs::{self, File},
     io::{self, Read},
@@ -14,7 +15,7 @@ use std::{
 };
 use switchboard_gateway::{ClientToken, LiveTokens};
 use switchboard_local::{
-    private,
+    hex, private,
     random::{self, NoRandomness},
 };
 
@@ -223,7 +224,8 @@ fn named(folder: &Path, name: &str) -> Result<PathBuf, TokenError> {
     Ok(folder.join(name))
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether a client's token can have this name.
+pub fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     (1..=64).contains(&name.len()) && name.chars().all(fits) && !OURS.contains(&name)
 }
@@ -395,6 +397,11 @@ pub fn from_file(path: &Path) -> Result<ClientToken, TokenError> {
         name: name.into(),
         secret,
     })
+}
+
+/// What a token can be known by, and not told from: SHA-256 of it, in hexadecimal digits.
+pub fn digest(secret: &str) -> String {
+    hex(Sha256::digest(secret.as_bytes()))
 }
 
 /// 32 random bytes as text.

@@ -1,5 +1,8 @@
 //! `cluster`: several gateways as one; and the options by which a gateway is one of them.
 
+mod applied;
+mod difference;
+
 use crate::{
     commands::listen::address,
     context::Context,
@@ -59,6 +62,35 @@ pub enum Action {
     },
     /// Print how NATS is set up for a cluster
     NatsConfig,
+    /// Apply settings and tokens to all replicas: signed, shown first, and kept with the versions
+    /// before it
+    #[command(
+        override_usage = "switchboard cluster apply [OPTIONS] --sign-with <FILE>\n           --cluster <URL> --cluster-key-file <FILE> [FILE]..."
+    )]
+    Apply(applied::ApplyOptions),
+    /// Show the versions that were applied to all replicas
+    #[command(
+        override_usage = "switchboard cluster history [OPTIONS] --cluster <URL> --cluster-key-file <FILE>\n           --cluster-apply-keys <FILE>"
+    )]
+    History(applied::HistoryOptions),
+    /// Show what was applied to all replicas
+    #[command(
+        override_usage = "switchboard cluster show [OPTIONS] --cluster <URL> --cluster-key-file <FILE>\n           --cluster-apply-keys <FILE> [VERSION]"
+    )]
+    Show(applied::ShowOptions),
+}
+
+impl Action {
+    /// Whether it prints JSON.
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Self::Status { json, .. } => *json,
+            Self::Apply(options) => options.json,
+            Self::History(options) => options.json,
+            Self::Show(options) => options.json,
+            Self::Ca { .. } | Self::NatsConfig => false,
+        }
+    }
 }
 
 /// Where a cluster's replicas share what they know.
@@ -73,6 +105,19 @@ pub struct Shared {
     /// A file with what NATS lets us in by: credentials that it made, or USER:PASSWORD
     #[arg(long, value_name = "FILE")]
     pub cluster_creds: Option<PathBuf>,
+}
+
+impl Shared {
+    /// What they share it in, and the file with the cluster's key.
+    fn opens(&self, context: &Context) -> (Store, PathBuf) {
+        let here = |path: &PathBuf| context.options.directory.join(path);
+        let store = Store {
+            servers: self.cluster.clone(),
+            credentials: self.cluster_creds.as_ref().map(here),
+            ..Store::default()
+        };
+        (store, here(&self.cluster_key_file))
+    }
 }
 
 /// Where sign-ins are kept, if they are a cluster's.
@@ -158,6 +203,12 @@ pub struct Membership {
     /// Begin alone where NATS cannot be reached, and join later
     #[arg(long, requires = "cluster")]
     pub cluster_optional: bool,
+    /// Open no session while NATS cannot be reached: it would end with this replica
+    #[arg(long, requires = "cluster")]
+    pub cluster_strict: bool,
+    /// Follow what switchboard cluster apply says, if a key in this file has signed it
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    pub cluster_apply_keys: Option<PathBuf>,
 }
 
 /// An address of NATS.
@@ -204,7 +255,15 @@ impl Membership {
             advertise: self.cluster_advertise.clone(),
             name: self.cluster_name.clone(),
             optional: self.cluster_optional,
+            strict: self.cluster_strict,
+            apply_keys: self.cluster_apply_keys.as_ref().map(here),
+            followed: context.dirs().ok().map(|dirs| dirs.state.join("cluster")),
         })
+    }
+
+    /// Whether it follows what is applied to all.
+    pub fn follows(&self) -> bool {
+        self.cluster_apply_keys.is_some()
     }
 
     /// Whether it is to be one of several.
@@ -239,6 +298,12 @@ impl From<ClusterError> for Failure {
                 Self::new(Code::Configuration, text)
                     .hint("switchboard cluster ca DIR makes a key; all replicas need the same")
             }
+            ClusterError::ApplyKeys { .. } => Self::new(Code::Configuration, text).hint(
+                "switchboard cluster ca DIR makes apply.key, to sign with, and apply.pub, which \
+                 replicas follow",
+            ),
+            ClusterError::NoHome => Self::new(Code::Configuration, text)
+                .hint("set HOME to a folder of its own, or leave --cluster-apply-keys out"),
             ClusterError::Certificate(_) => Self::new(Code::Configuration, text)
                 .hint("switchboard cluster ca DIR --name NAME makes one for each replica"),
             ClusterError::NotTheWorker { .. } => Self::new(Code::Configuration, text).hint(
@@ -272,15 +337,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             make(&here(folder), name, role)?;
         }
         Action::Status { shared, json } => {
-            let store = Store {
-                servers: shared.cluster.clone(),
-                credentials: shared.cluster_creds.as_ref().map(here),
-                ..Store::default()
-            };
-            let key = here(&shared.cluster_key_file);
+            let (store, key) = shared.opens(context);
             let found = life::short(async |_| cluster::status(&store, &key).await)??;
             return show(&found, *json);
         }
+        Action::Apply(options) => return applied::apply(context, options),
+        Action::History(options) => return applied::history(context, options),
+        Action::Show(options) => return applied::show(context, options),
     }
     Ok(Code::Done)
 }
@@ -308,6 +371,15 @@ fn make(folder: &std::path::Path, name: &str, role: Role) -> Result<(), Failure>
         key.display(),
         pem.display(),
         folder.join(authority::AUTHORITY_KEY).display()
+    ))?;
+    let applies = folder.join(authority::APPLY_KEY);
+    if !made.contains(&applies) {
+        return Ok(());
+    }
+    out::line(&format!(
+        "{} signs what is applied to all replicas: it belongs to whoever may do that; replicas get {}.",
+        applies.display(),
+        folder.join(authority::APPLY_KEYS).display()
     ))
 }
 
@@ -324,6 +396,10 @@ struct Shown<'a> {
     certificate: &'a str,
     /// How long the store took to take what it said last.
     lag_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    applied: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unusable: Option<u64>,
 }
 
 /// A worker, likewise.
@@ -401,6 +477,8 @@ fn show(found: &Looked, json: bool) -> Result<Code, Failure> {
             since: node.since,
             certificate: &node.fingerprint,
             lag_ms: node.lag_ms,
+            applied: node.applied,
+            unusable: node.unusable,
         });
         let workers = outposts.iter().map(|(id, worker)| ShownWorker {
             id,
@@ -465,6 +543,11 @@ fn row(id: &str, node: &Node) -> String {
         return format!("{id}  of a newer version: what else it says is not known here");
     }
     let lag = node.lag_ms.map(|lag| format!(", {lag} ms to the store"));
-    let lag = lag.unwrap_or_default();
-    format!("{id}  {address}  {version}  {sessions} sessions in memory, for {age}{lag}{ends}")
+    let runs = node
+        .applied
+        .map(|version| format!(", runs version {version}"));
+    let cannot = node.unusable;
+    let cannot = cannot.map(|version| format!(", cannot use version {version}"));
+    let more: String = [lag, runs, cannot].into_iter().flatten().collect();
+    format!("{id}  {address}  {version}  {sessions} sessions in memory, for {age}{more}{ends}")
 }

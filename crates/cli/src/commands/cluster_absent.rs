@@ -33,6 +33,11 @@ impl Membership {
         false
     }
 
+    /// Whether it follows what is applied to all.
+    pub fn follows(&self) -> bool {
+        false
+    }
+
     /// The files that hold its secrets.
     pub fn secrets(&self, _context: &Context) -> Vec<PathBuf> {
         Vec::new()

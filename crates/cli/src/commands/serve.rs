@@ -111,7 +111,7 @@ fn assemble(context: &Context, options: &Options) -> Result<Fronted, Failure> {
     announce_folder(approved.read());
     let approved = approved.names(options.names().style());
     let governed = approved.govern(options.permission_mode, Purpose::Gateway)?;
-    usable(&governed)?;
+    usable(&governed, options.cluster.follows())?;
     let show = Show {
         single: single(options, &governed),
         tools: options.tools.lists(),
@@ -208,8 +208,9 @@ pub fn only(loaded: &mut Loaded, names: &[String], option: &str) -> Result<(), F
     Ok(())
 }
 
-/// Tells about servers that cannot be used, and fails if that leaves none.
-pub fn usable(governed: &Governed) -> Result<(), Failure> {
+/// Tells about servers that cannot be used, and fails if that leaves none. `more` are
+/// to come from elsewhere.
+pub fn usable(governed: &Governed, more: bool) -> Result<(), Failure> {
     let mut faults = Vec::new();
     for member in governed.members() {
         match &member.status {
@@ -235,7 +236,9 @@ pub fn usable(governed: &Governed) -> Result<(), Failure> {
         if !faults.is_empty() {
             return Err(Failure::new(Code::Configuration, faults.join("\n")));
         }
-        warn("no servers are configured; add one: switchboard add NAME COMMAND");
+        if !more {
+            warn("no servers are configured; add one: switchboard add NAME COMMAND");
+        }
     }
     for fault in faults {
         warn(&fault);

@@ -314,7 +314,7 @@ fn assemble(
         warn(&format!("{place}: {text}{}", meant.unwrap_or_default()));
     }
     let governed = approved.govern(None, Purpose::Gateway)?;
-    usable(&governed)?;
+    usable(&governed, options.cluster.follows())?;
     let show = Show {
         tools: options.tools.lists(),
         word: format!("short{}", options.tools.word()),

@@ -97,7 +97,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     announce_folder(approved.read());
     let approved = approved.names(Style::Short);
     let governed = approved.govern(options.permission_mode, Purpose::Gateway)?;
-    usable(&governed)?;
+    usable(&governed, false)?;
     let fronted = governed.gateway(Show::default());
     life::long(async |stop| {
         let name = hire.name.clone();

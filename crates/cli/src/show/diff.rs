@@ -6,13 +6,18 @@ use switchboard::local::diff::{self, Change, Row};
 
 /// What changes, with a few lines around it.
 pub fn lines(before: &str, after: &str) -> Vec<String> {
+    lines_as(before, after, |line| line.to_owned())
+}
+
+/// The same, with each line as `shown` shows it.
+pub fn lines_as(before: &str, after: &str, shown: impl Fn(&str) -> String) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let rows = diff::rows(&old, &new);
     let paint = term::stdout();
     let show = |row| match row {
         Row::Gap => "  …".to_owned(),
         Row::Line(change, line) => {
-            let line = format!("{} {}", change.sign(), safe::line(line));
+            let line = format!("{} {}", change.sign(), safe::line(&shown(line)));
             match change {
                 Change::Came => paint.green(&line),
                 Change::Went => paint.red(&line),
@@ -20,8 +25,8 @@ pub fn lines(before: &str, after: &str) -> Vec<String> {
             }
         }
     };
-    let shown = diff::near_changes(&rows, limits::DIFF_AROUND);
-    shown.into_iter().map(show).collect()
+    let near = diff::near_changes(&rows, limits::DIFF_AROUND);
+    near.into_iter().map(show).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! Reading the files of every scope. Which of their entries count is decided
 //! afterwards, over all of them.
 
+mod applied;
 mod brought;
 mod rules;
+
+pub(super) use applied::applied;
 
 use super::{Loaded, Looked, Outcome};
 use crate::{

@@ -1,5 +1,6 @@
 //! One file for each subject.
 
+mod applied;
 mod brought;
 mod managed;
 mod scopes;

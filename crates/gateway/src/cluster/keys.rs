@@ -27,6 +27,8 @@ struct Whole {
     hides: Seal,
     /// What clients hold for us.
     wraps: Seal,
+    /// What says nothing of it, and is the same wherever it is.
+    name: String,
 }
 
 /// What stands before a worker's key.
@@ -79,6 +81,12 @@ impl ClusterKeys {
             true => Ok(self),
             false => Err(BadKeys::Workers),
         }
+    }
+
+    /// What the cluster is called in files of its replicas, by each of its keys.
+    pub fn names(&self) -> Vec<String> {
+        let whole = self.0.iter().filter_map(|key| key.whole.as_ref());
+        whole.map(|whole| whole.name.clone()).collect()
     }
 
     /// A new id for a session of this replica.
@@ -173,6 +181,7 @@ impl Key {
                     proves: signs("session ids", &line),
                     hides: Seal::of(derived("secrets", &line).as_ref()),
                     wraps: Seal::of(derived("states", &line).as_ref()),
+                    name: hex(&derived("name", &line).as_ref()[..8]),
                 };
                 (workers(&line)?, Some(whole))
             }

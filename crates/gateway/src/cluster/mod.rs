@@ -5,6 +5,7 @@
 //! their way without anybody being asked. Where that replica has gone, whoever is asked
 //! takes the session over, by compare and set, as it would on one machine.
 
+mod applied;
 mod keys;
 mod leases;
 mod links;
@@ -12,16 +13,21 @@ mod news;
 mod nodes;
 pub(crate) mod outposts;
 mod sign_ins;
+mod signed;
 mod turns;
 
+pub use applied::{Applied, AppliedBook, ApplyError, Page as AppliedPage, Runs};
 pub use keys::{BadKeys, ClusterKeys};
 pub use leases::{Lease, LeaseOf};
 pub(crate) use links::{Answered, NoAnswer};
 pub use nodes::Node;
 pub use outposts::{Announced, Outpost, OutpostParts};
 pub use sign_ins::SignIns;
+pub use signed::{
+    ApplyKey, ApplyKeys, BadApplyKey, Document, NotApplied, Signed, Statement, TokenDigest,
+};
 
-use crate::{limits, session::seal::Binding};
+use crate::{door::WrongTokens, limits, session::seal::Binding};
 use aws_lc_rs::digest;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Request, Response};
@@ -73,6 +79,12 @@ pub struct Cluster {
     outposts: Outposts,
     /// Sign-ins, which all replicas have.
     sign_ins: SignIns,
+    /// What was applied to all replicas.
+    applied: Applied,
+    /// Wrong tokens, here and elsewhere.
+    wrong_tokens: Arc<WrongTokens>,
+    /// Whether no session begins that would end with this replica.
+    strict: bool,
     /// Whether something that all replicas have has changed.
     news: News,
 }
@@ -93,6 +105,12 @@ pub struct ClusterParts {
     pub name: Option<String>,
     /// The version of the program.
     pub version: String,
+    /// Who may apply something to all replicas; without them nothing is followed.
+    pub signers: Option<ApplyKeys>,
+    /// What it followed before, as it was kept.
+    pub followed: Vec<Vec<u8>>,
+    /// Whether no session begins that would end with this replica.
+    pub strict: bool,
 }
 
 /// Who belongs to a cluster, by their ids.
@@ -119,6 +137,14 @@ impl Cluster {
         Ok(Arc::new(Self {
             sign_ins: SignIns::new(parts.ledger.clone(), keys.clone(), &id),
             news: News::new(parts.ledger.clone()),
+            applied: Applied::new(
+                parts.ledger.clone(),
+                keys.clone(),
+                parts.signers,
+                &parts.followed,
+            ),
+            wrong_tokens: Arc::default(),
+            strict: parts.strict,
             id,
             nodes: Arc::new(Nodes::new(parts.ledger, keys.clone())),
             keys,
@@ -172,6 +198,21 @@ impl Cluster {
     /// The sign-ins that all replicas have.
     pub fn sign_ins(&self) -> &SignIns {
         &self.sign_ins
+    }
+
+    /// What was applied to all replicas.
+    pub fn applied(&self) -> &Applied {
+        &self.applied
+    }
+
+    /// Wrong tokens, counted over all replicas.
+    pub fn wrong_tokens(&self) -> &Arc<WrongTokens> {
+        &self.wrong_tokens
+    }
+
+    /// Whether no session begins that would end with this replica.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict
     }
 
     /// The way to servers of outposts.
@@ -331,7 +372,8 @@ impl Cluster {
 
     /// Looks at what all replicas have.
     async fn look(&self) -> Result<(), LedgerError> {
-        self.sign_ins.look().await
+        let (sign_ins, applied) = tokio::join!(self.sign_ins.look(), self.applied.look());
+        sign_ins.and(applied)
     }
 
     /// Waits until others can know that it is there, where they can be told: a session that
@@ -347,6 +389,14 @@ impl Cluster {
             self.told.cancel();
             if self.nodes.look().await.is_ok() {
                 self.links.retain(|id| self.nodes.get(id).is_some());
+                let others = self
+                    .nodes
+                    .all()
+                    .into_iter()
+                    .filter(|(id, _)| *id != self.id);
+                let guesses = others.map(|(_, node)| node.guesses);
+                self.wrong_tokens
+                    .elsewhere(guesses.fold(0, u32::saturating_add));
             }
             tokio::time::sleep(limits::NODES_LOOK).await;
         }
@@ -370,7 +420,7 @@ async fn gone(nodes: Arc<Nodes>, owner: String) {
 struct Beat {
     revision: Option<u64>,
     at: Option<Instant>,
-    draining: bool,
+    news: (bool, Runs, u32),
     /// How long that took.
     lag_ms: Option<u64>,
     /// Whether it was tried in vain before anybody was told at all.
@@ -379,9 +429,11 @@ struct Beat {
 
 impl Beat {
     async fn say(&mut self, cluster: &Cluster, sessions: &impl Fn() -> usize) {
-        let draining = cluster.is_draining();
+        let (draining, runs) = (cluster.is_draining(), cluster.applied.runs());
+        let guesses = cluster.wrong_tokens.lately();
+        let news = (draining, runs, guesses);
         let is_recent = self.at.is_some_and(|at| at.elapsed() < limits::NODE_BEAT);
-        if is_recent && draining == self.draining {
+        if is_recent && news == self.news {
             return;
         }
         let node = Node {
@@ -392,6 +444,9 @@ impl Beat {
             sessions: sessions(),
             since: cluster.since,
             lag_ms: self.lag_ms,
+            applied: runs.version,
+            unusable: runs.unusable,
+            guesses,
             ..Node::default()
         };
         let begun = Instant::now();
@@ -399,8 +454,7 @@ impl Beat {
         self.lag_ms = u64::try_from(begun.elapsed().as_millis()).ok();
         match said {
             Ok((revision, was_lost)) => {
-                (self.revision, self.at, self.draining) =
-                    (revision, Some(Instant::now()), draining);
+                (self.revision, self.at, self.news) = (revision, Some(Instant::now()), news);
                 if was_lost || std::mem::take(&mut self.was_in_vain) {
                     tracing::warn!("other replicas may have taken this one for dead");
                     cluster.lost.fetch_add(1, Ordering::Relaxed);

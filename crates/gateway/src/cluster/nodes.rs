@@ -40,6 +40,15 @@ pub struct Node {
     /// How long it took the ledger to take what it said before this, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_ms: Option<u64>,
+    /// The version that it runs of what was applied to all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<u64>,
+    /// A newer one, which it cannot use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unusable: Option<u64>,
+    /// Wrong tokens that it was shown lately, in a second.
+    #[serde(default)]
+    pub guesses: u32,
 }
 
 /// Replicas, as this one knows them.

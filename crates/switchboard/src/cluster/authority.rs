@@ -9,7 +9,7 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
 };
-use switchboard_gateway::{BadKeys, ClusterKeys};
+use switchboard_gateway::{ApplyKey, BadKeys, ClusterKeys};
 use switchboard_local::private;
 use switchboard_transport::dial::{LINK_NAME, WORKER_NAMES};
 
@@ -21,6 +21,11 @@ pub const WORKERS_KEY: &str = "worker.key";
 pub const AUTHORITY: &str = "ca.pem";
 /// The authority's private key, which no replica needs.
 pub const AUTHORITY_KEY: &str = "ca.key";
+
+/// The key of whoever may apply something to all replicas, which none of them needs.
+pub const APPLY_KEY: &str = "apply.key";
+/// What replicas know it by.
+pub const APPLY_KEYS: &str = "apply.pub";
 
 /// Why there is no certificate.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +94,12 @@ pub fn make(folder: &Path, name: &str, role: Role) -> Result<Vec<PathBuf>, Autho
             WORKERS_KEY,
             &key.map_err(|error| AuthorityError::Keys { path, error })?,
         )?;
+    }
+    // The other one may be where it belongs, with whoever applies.
+    if !folder.join(APPLY_KEYS).exists() {
+        let (secret, public) = ApplyKey::make().map_err(failed(folder))?;
+        write(APPLY_KEY, &secret)?;
+        write(APPLY_KEYS, &public)?;
     }
     if !folder.join(AUTHORITY_KEY).exists() {
         let (certificate, key) = authority()?;

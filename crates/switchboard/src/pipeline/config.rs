@@ -116,6 +116,7 @@ impl Look {
             variables: options.variables.clone(),
             own_program: options.own_program.clone(),
             places: options.places(),
+            applied: options.applied.read().clone(),
         });
         Self {
             options: options.clone(),

@@ -7,12 +7,13 @@ use crate::{
     dirs::{Dirs, NoHome},
     in_use::InUse,
 };
+use parking_lot::RwLock;
 use std::{
     fmt,
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
-use switchboard_config::{Places, Variables};
+use switchboard_config::{Document, Places, Variables};
 use switchboard_host::FarWay;
 
 /// Who is told what is worth a warning, also while a gateway follows its files.
@@ -60,6 +61,8 @@ pub struct Options {
     /// The way to sign-ins that several machines share, once it is known.
     #[cfg(feature = "sign-in")]
     pub(crate) sign_ins: switchboard_auth::FleetWay,
+    /// What holds for this gateway as for others of its cluster.
+    pub(crate) applied: Arc<RwLock<Arc<[Document]>>>,
     gateways: Arc<OnceLock<Vec<Attached>>>,
 }
 
@@ -88,6 +91,7 @@ impl Options {
             far_way: FarWay::default(),
             #[cfg(feature = "sign-in")]
             sign_ins: switchboard_auth::FleetWay::default(),
+            applied: Arc::new(RwLock::new(Arc::new([]))),
             gateways: Arc::default(),
         }
     }

@@ -6,6 +6,7 @@ use super::{Governed, Options};
 use crate::{
     VERSION,
     api::{Api, Client, Frames, May},
+    applied::{self, Following},
     console,
     control::GatewayControl,
     handover::Handing,
@@ -171,8 +172,10 @@ impl Fronted {
         let inbox = self.governed.inbox();
         let webhook = webhook(self.governed.options(), inbox);
         findable.api.out.say(inbox, webhook, has_display);
+        let mut following = None;
         let (cluster, keeping) = match doors.joined.take() {
             Some(joined) => {
+                following = Following::begin(&joined, &self.governed);
                 let way = joined.cluster.way();
                 self.governed.options().far_way.set(way);
                 let sign_ins = Arc::new(joined.cluster.sign_ins().clone());
@@ -217,6 +220,7 @@ impl Fronted {
             principal,
             bearer,
             life,
+            following,
         })
     }
 
@@ -291,6 +295,8 @@ pub struct Listening {
     bearer: String,
     /// Whose its sessions are, where they are kept.
     life: Option<String>,
+    /// What was applied to all replicas.
+    following: Option<Following>,
 }
 
 impl Listening {
@@ -337,7 +343,8 @@ impl Listening {
         let serve = async {
             let serve = listen::serve(&self.face, self.open, &stop);
             let keep = required::keep(members, caller, pools, stop.clone());
-            tokio::join!(serve, keep, give_way(handing, &stop)).0
+            let follow = applied::follow(self.following, stop.clone());
+            tokio::join!(serve, keep, give_way(handing, &stop), follow).0
         };
         let following = governed.while_following(serve, note.as_ref(), stop.clone());
         let served = following.await;

@@ -1,7 +1,9 @@
 //! Several gateways as one: replicas that share their sessions, in homes of their own, on
 //! one machine.
 
+mod applied;
 mod gone;
+mod guesses;
 mod history;
 mod refused;
 mod sign_ins;
@@ -112,8 +114,12 @@ impl Fleet {
         } else {
             &anywhere
         };
+        let open = match more.contains(&"--token-file") {
+            true => &["serve"][..],
+            false => &["serve", "--no-auth"],
+        };
         world
-            .launch(&["serve", "--no-auth"])
+            .launch(open)
             .args(place)
             .args(["--cluster", &url, "--cluster-key-file", &key])
             .arg("--cluster-cert")
@@ -214,4 +220,11 @@ async fn until_ok(client: &mut HttpClient) -> Duration {
 fn is_unknown(reply: &Reply) -> bool {
     reply.status == StatusCode::NOT_FOUND
         && reply.message()["error"]["message"] == "Session not found"
+}
+
+/// Leaves a file to its owner alone.
+fn private(file: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let alone = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(file, alone).unwrap();
 }

@@ -135,7 +135,7 @@ async fn what_cannot_be_used_is_said() {
     let world = World::new();
     let folder = world.path("cluster").display().to_string();
     let made = world.run(&["cluster", "ca", &folder]).await.ok().out;
-    assert_eq!(made.matches("Made ").count(), 4, "{made}");
+    assert_eq!(made.matches("Made ").count(), 6, "{made}");
     let again = world.run(&["cluster", "ca", &folder]).await.ok().out;
     assert!(again.contains("there already"), "{again}");
     let wrong = world

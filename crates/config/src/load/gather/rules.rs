@@ -5,9 +5,9 @@
 use super::{Gathered, Reading};
 use crate::{
     entry::Scope,
-    fault::Fault,
+    fault::{Fault, Source},
     load::Loaded,
-    read::Doc,
+    read::{self, Doc},
     settings::{Permissions, Writer},
 };
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ pub(super) enum Rank {
     Project,
     Stray,
     Ours,
+    Applied,
     Managed,
 }
 
@@ -80,23 +81,51 @@ impl Reading<'_> {
         file: &File,
         use_it: impl FnOnce(&Doc<'_>, &mut Self),
     ) {
+        self.ruled_by(file, use_it, |this, both| match this.rules_only {
+            true => this.open(&file.path, both),
+            false => this.read(scope, &file.path, both),
+        });
+    }
+
+    /// The same for what is in no file.
+    pub(super) fn text_with_rules(
+        &mut self,
+        file: &File,
+        text: &str,
+        use_it: impl FnOnce(&Doc<'_>, &mut Self),
+    ) {
+        let source = Source::Address(file.path.display().to_string());
+        self.ruled_by(file, use_it, |this, both| {
+            Some(read::with(text, &source, |doc| both(doc, this)))
+        });
+    }
+
+    fn ruled_by(
+        &mut self,
+        file: &File,
+        use_it: impl FnOnce(&Doc<'_>, &mut Self),
+        reads: impl FnOnce(
+            &mut Self,
+            &mut dyn FnMut(&Doc<'_>, &mut Self),
+        ) -> Option<Result<(), Box<Fault>>>,
+    ) {
         let File { path, rank, writer } = file;
         let mut permissions = Permissions::default();
         let mut faults = Vec::new();
-        let both = |doc: &Doc<'_>, this: &mut Self| {
+        let mut use_it = Some(use_it);
+        let mut both = |doc: &Doc<'_>, this: &mut Self| {
             faults = permissions.add(doc, &path.display().to_string(), *writer);
             // What is kept of calls does not depend on where servers come from.
             if writer.ours && !writer.inside && !writer.managed {
                 this.observe(doc, super::Writer::User);
             }
-            if !this.rules_only {
+            if !this.rules_only
+                && let Some(use_it) = use_it.take()
+            {
                 use_it(doc, this);
             }
         };
-        let read = match self.rules_only {
-            true => self.open(path, both),
-            false => self.read(scope, path, both),
-        };
+        let read = reads(self, &mut both);
         match read {
             None => return,
             Some(Ok(())) => {}

@@ -33,6 +33,11 @@ pub(super) async fn initialize(post: Post, message: Message) -> Response<Body> {
     {
         return reply::full(&too_many_kept(), Some(&id_of(&message)));
     }
+    let cluster = post.face.gateway.cluster();
+    let strict = cluster.filter(|cluster| cluster.is_strict());
+    if strict.is_some_and(|cluster| !cluster.is_reached()) {
+        return reply::no_session_now(Some(&id_of(&message)));
+    }
     let general = EventLog::new(0, post.admission.share().clone());
     let opened = Session::open(
         post.face.gateway.clone(),
@@ -45,16 +50,17 @@ pub(super) async fn initialize(post: Post, message: Message) -> Response<Body> {
     );
     match opened.await {
         Ok((session, payload)) => {
-            let id = match post.face.gateway.cluster() {
-                Some(cluster) => cluster.new_session(),
-                None => random_id(),
-            };
+            let id = cluster.map_or_else(random_id, |cluster| cluster.new_session());
             let path = path_of(&post.scope);
             // It is on disk before its client knows of it.
             let hold = match keeping {
                 Some(keeping) => keeping.begin(&id, principal, path, &message).await,
                 None => None,
             };
+            if strict.is_some() && hold.is_none() {
+                session.close();
+                return reply::no_session_now(Some(&id_of(&message)));
+            }
             let held = Held::new(
                 session.clone(),
                 general,

@@ -105,7 +105,20 @@ pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
 /// A session that may be there and cannot be had at this moment. Never 404: its client
 /// would throw it away.
 pub(super) fn not_now(id: Option<&Id>) -> Response<Body> {
-    let text = "this session cannot be brought back just now; try again";
+    unavailable(
+        "this session cannot be brought back just now; try again",
+        id,
+    )
+}
+
+/// A session would end with this replica, and none may begin that does.
+pub(super) fn no_session_now(id: Option<&Id>) -> Response<Body> {
+    let text =
+        "sessions cannot be shared just now, and none is opened at one replica alone; try again";
+    unavailable(text, id)
+}
+
+fn unavailable(text: &'static str, id: Option<&Id>) -> Response<Body> {
     let fault = ErrorObject::new(code::INTERNAL, text);
     let mut response = error(StatusCode::SERVICE_UNAVAILABLE, &fault, id);
     let again = HeaderValue::from_static("1");

@@ -1,0 +1,94 @@
+//! Applying something to all replicas of a cluster, for a command: what holds, what would,
+//! and putting it there, signed.
+
+use super::{ApplyKey, ApplyKeys, ClusterError, Signed, Statement, Store, whole_keys};
+use crate::applied;
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+use switchboard_config::{Fault, faults_of};
+use switchboard_gateway::{AppliedBook, AppliedPage, ApplyError, Cluster};
+pub use switchboard_gateway::{Document, NotApplied, TokenDigest};
+use switchboard_ledger::{Joining, LedgerError, Nats};
+
+/// What was applied to a cluster.
+#[derive(Debug)]
+pub struct Book {
+    book: AppliedBook,
+    signers: ApplyKeys,
+    /// The newest version that a replica runs.
+    runs: u64,
+}
+
+/// What holds now.
+#[derive(Debug, Default)]
+pub struct Holding(Option<AppliedPage>);
+
+impl Holding {
+    /// What it says, if anything counts.
+    pub fn signed(&self) -> Option<&Signed> {
+        self.0.as_ref()?.signed.as_ref().ok()
+    }
+
+    /// Why what is there does not count.
+    pub fn refused(&self) -> Option<&NotApplied> {
+        self.0.as_ref()?.signed.as_ref().err()
+    }
+}
+
+impl Book {
+    /// Opens it, for whoever believes these signatures.
+    pub async fn open(store: &Store, key: &Path, signers: ApplyKeys) -> Result<Self, ClusterError> {
+        let ledger = Nats::join(store, Joining::Now).await;
+        let ledger = Arc::new(ledger.map_err(ClusterError::Store)?);
+        let looked = Cluster::survey(ledger.clone(), whole_keys(key)?).await;
+        let replicas = looked.map_err(ClusterError::Store)?.replicas;
+        let runs = replicas.iter().filter_map(|(_, node)| node.applied).max();
+        Ok(Self {
+            book: AppliedBook::of(ledger, whole_keys(key)?),
+            signers,
+            runs: runs.unwrap_or(0),
+        })
+    }
+
+    /// What holds.
+    pub async fn now(&self) -> Result<Holding, LedgerError> {
+        Ok(Holding(self.book.now(&self.signers).await?))
+    }
+
+    /// All versions that are kept, the newest first.
+    pub async fn all(&self) -> Result<Vec<Signed>, LedgerError> {
+        self.book.all(&self.signers).await
+    }
+
+    /// The version that comes next: newer than all that anybody knows.
+    pub fn next(&self, now: &Holding, all: &[Signed]) -> u64 {
+        let all = all.iter().chain(now.signed());
+        let known = all.map(|signed| signed.statement.version).max();
+        known.unwrap_or(0).max(self.runs).saturating_add(1)
+    }
+
+    /// Signs it and puts it in the place of what held.
+    pub async fn put(
+        &self,
+        before: &Holding,
+        statement: &Statement,
+        key: &ApplyKey,
+    ) -> Result<(), ApplyError> {
+        let signed = key.signed(statement);
+        self.book.put(before.0.as_ref(), &signed).await
+    }
+}
+
+/// What time it is, in seconds since 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+/// All that is wrong with what would be applied.
+pub fn faults(statement: &Statement) -> Vec<Fault> {
+    faults_of(&applied::documents(statement))
+}
