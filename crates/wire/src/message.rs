@@ -4,7 +4,7 @@
 use crate::{
     error::{ErrorObject, code},
     id::Id,
-    json::{self, Checked, Edits, Span, SyntaxError, TextError, ValueKind},
+    json::{self, Checked, Edits, Span, SyntaxError, ValueKind},
     limits,
     method::Method,
     payload::Payload,
@@ -434,10 +434,7 @@ pub fn salvage_id(raw: &[u8]) -> Option<u64> {
 }
 
 fn check(raw: &[u8]) -> Result<Checked, ParseError> {
-    json::check_places(raw, Object::Envelope.keys()).map_err(|fault| match fault {
-        TextError::NotUtf8(at) => ParseError::NotUtf8(at),
-        TextError::NotJson(fault) => ParseError::NotJson(fault),
-    })
+    Ok(json::check_places(raw, Object::Envelope.keys())?)
 }
 
 /// The id of a message that is refused for another reason, so that its sender

@@ -129,6 +129,21 @@ impl<'a> Scanner<'a> {
         Ok((Span::new(start, end), kind))
     }
 
+    /// Whether a byte beyond ASCII was met.
+    pub(super) fn is_beyond_ascii(&self) -> bool {
+        self.beyond_ascii
+    }
+
+    /// Steps over a byte that was looked at.
+    pub(super) fn step(&mut self) {
+        self.at += 1;
+    }
+
+    /// What the cursor has passed since this place.
+    pub(super) fn of(&self, start: usize) -> &'a [u8] {
+        Span::new(start, self.at).of(self.source)
+    }
+
     /// Where the cursor is.
     pub fn position(&self) -> usize {
         self.at
@@ -298,7 +313,7 @@ impl<'a> Scanner<'a> {
 
     /// Steps over string bytes that need no attention: eight at a time, and more where
     /// there are many of them.
-    fn plain_run(&mut self) {
+    pub(super) fn plain_run(&mut self) {
         /// So many, and the string is taken for a long one.
         // tidy: it bounds nothing
         const LONG: usize = 64;
@@ -426,7 +441,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn fault(&self, what: &'static str) -> SyntaxError {
+    pub(super) fn fault(&self, what: &'static str) -> SyntaxError {
         SyntaxError { what, at: self.at }
     }
 }
