@@ -34,6 +34,7 @@ pub struct Message {
     method: Method,
     method_token: Span,
     body: Option<Span>,
+    is_error: bool,
 }
 
 /// One message or, where the revision has them, a batch.
@@ -87,7 +88,7 @@ impl Received {
     /// Reads a message or a batch.
     pub fn parse(raw: Bytes) -> Result<Self, ParseError> {
         let checked = check(&raw)?;
-        let (span, kind, _) = checked;
+        let (span, kind, ..) = checked;
         if kind != ValueKind::Array {
             return Message::from_checked(raw, checked).map(Self::One);
         }
@@ -144,7 +145,7 @@ impl Message {
     }
 
     fn from_checked(raw: Bytes, checked: Checked) -> Result<Self, ParseError> {
-        let (span, kind, found) = checked;
+        let (span, kind, found, said) = checked;
         // Nothing stands around most messages; then the spans are right as they are.
         let (raw, found) = match span.start {
             0 => (raw.slice(..span.end), found),
@@ -202,6 +203,12 @@ impl Message {
         {
             return fault("\"params\" must be an object");
         }
+        let says_so = |body: Span| said.from(span.start).is_error(&raw, body);
+        let is_error = match kind {
+            Kind::Error => true,
+            Kind::Response => body.is_some_and(says_so),
+            Kind::Request | Kind::Notification => false,
+        };
         let method_token = method.unwrap_or(Span::new(0, 0));
         let method = match method {
             Some(span) if ValueKind::of(span.of(&raw)) != Some(ValueKind::String) => {
@@ -220,6 +227,7 @@ impl Message {
             method,
             method_token,
             body,
+            is_error,
         })
     }
 
@@ -278,6 +286,7 @@ impl Message {
                 method: Method::Other,
                 method_token: Span::new(0, 0),
                 body: None,
+                is_error: true,
             }
         })
     }
@@ -356,6 +365,11 @@ impl Message {
         self.body.map_or(Bytes::from_static(b"{}"), |span| {
             self.raw.slice(span.start..span.end)
         })
+    }
+
+    /// Whether it is an error, or a result that says, once, that it is one (`isError`).
+    pub fn is_failure(&self) -> bool {
+        self.is_error
     }
 
     /// Whether this is a reply.

@@ -55,7 +55,7 @@ pub struct SyntaxError {
 
 /// Checks that `source` is exactly one JSON value and returns its span without the white space around it.
 pub fn check(source: &[u8]) -> Result<(Span, ValueKind), SyntaxError> {
-    Scanner::new(source).whole(|_, _| {})
+    Scanner::new(source).whole(|_, _| {}, |_, _| {})
 }
 
 /// Why a text is not acceptable JSON in UTF-8.
@@ -68,14 +68,16 @@ pub(crate) enum TextError {
 }
 
 /// The same as [`check`] for a text that must be UTF-8 as well; tells of each member where
-/// the value is an object: its key and its value. The scan sees every byte anyway, and most
+/// the value is an object: its key and its value; and of each inside of one of those: its key
+/// and where its value begins. The scan sees every byte anyway, and most
 /// texts hold nothing beyond ASCII: those are not looked at twice.
 pub(super) fn check_text_with(
     source: &[u8],
     member: impl FnMut(Span, Span),
+    inner: impl FnMut(Span, usize),
 ) -> Result<(Span, ValueKind), TextError> {
     let mut scanner = Scanner::new(source);
-    let found = scanner.whole(member);
+    let found = scanner.whole(member, inner);
     // A text that is neither is said not to be UTF-8, wherever the other fault is.
     if (found.is_err() || scanner.beyond_ascii)
         && let Err(fault) = simdutf8::compat::from_utf8(source)
@@ -120,10 +122,14 @@ impl<'a> Scanner<'a> {
     }
 
     /// Exactly one value, and its span without the white space around it.
-    fn whole(&mut self, member: impl FnMut(Span, Span)) -> Result<(Span, ValueKind), SyntaxError> {
+    fn whole(
+        &mut self,
+        member: impl FnMut(Span, Span),
+        inner: impl FnMut(Span, usize),
+    ) -> Result<(Span, ValueKind), SyntaxError> {
         self.white_space();
         let start = self.at;
-        let kind = self.value_with(member)?;
+        let kind = self.value_with(member, inner)?;
         let end = self.at;
         self.end()?;
         Ok((Span::new(start, end), kind))
@@ -183,14 +189,15 @@ impl<'a> Scanner<'a> {
 
     /// Steps over one whole value.
     pub fn value(&mut self) -> Result<ValueKind, SyntaxError> {
-        self.value_with(|_, _| {})
+        self.value_with(|_, _| {}, |_, _| {})
     }
 
     /// The same, and tells of each member where the value is an object: its key
-    /// and its value.
-    pub fn value_with(
+    /// and its value; and of each inside of one of those: its key and where its value begins.
+    fn value_with(
         &mut self,
         mut member: impl FnMut(Span, Span),
+        mut inner: impl FnMut(Span, usize),
     ) -> Result<ValueKind, SyntaxError> {
         self.white_space();
         let outer = self.leaf_or_open()?;
@@ -203,6 +210,8 @@ impl<'a> Scanner<'a> {
         let mut depth = 1usize;
         // The member of the outer object that is being read: its key, and where its value begins.
         let (mut key, mut begins) = (Span::new(0, 0), 0);
+        // The same one level further in.
+        let mut inner_key = None;
         let mut first = true;
         loop {
             // Close what ends here; then either all is done or another value follows.
@@ -226,16 +235,20 @@ impl<'a> Scanner<'a> {
                         if in_object {
                             self.white_space();
                             let token = self.key()?;
-                            if depth == 1 {
-                                key = token;
+                            match depth {
+                                1 => key = token,
+                                2 => inner_key = Some(token),
+                                _ => {}
                             }
                         }
                         break;
                     }
                     (Some(_), true) if first => {
                         let token = self.key()?;
-                        if depth == 1 {
-                            key = token;
+                        match depth {
+                            1 => key = token,
+                            2 => inner_key = Some(token),
+                            _ => {}
                         }
                         break;
                     }
@@ -246,8 +259,14 @@ impl<'a> Scanner<'a> {
                 }
             }
             self.white_space();
-            if depth == 1 {
-                begins = self.at;
+            match depth {
+                1 => begins = self.at,
+                2 => {
+                    if let Some(token) = inner_key.take() {
+                        inner(token, self.at);
+                    }
+                }
+                _ => {}
             }
             let kind = self.leaf_or_open()?;
             first = kind.is_container();

@@ -273,3 +273,54 @@ fn only_what_is_surely_our_reply_begins() {
         assert!(Passing::begin(other.as_bytes(), 7).is_none(), "{other}");
     }
 }
+
+/// Whether a result says that it is an error is found while it is scanned, as if it were read
+/// for that alone.
+#[test]
+fn a_result_that_says_it_is_an_error_is_known_as_one() {
+    for body in [
+        r#"{"content":[]}"#,
+        r#"{"content":[],"isError":true}"#,
+        r#"{"content":[],"isError":false}"#,
+        r#"{"content":[], "isError" : true }"#,
+        r#"{"isError":true,"content":[]}"#,
+        r#"{"isError":false,"content":[{"isError":true}]}"#,
+        r#"{"content":[{"isError":true}]}"#,
+        r#"{"content":[{"isError":true}],"isError":false}"#,
+        r#"{"content":[{"isError":false}],"isError":true}"#,
+        r#"{"content":[{"text":"\"isError\":true}"}]}"#,
+        r#"{"content":[],"isErr\u006fr":true}"#,
+        r#"{"isErr\u006fr":true,"isError":false}"#,
+        r#"{"isErr\u006fr":false,"isError":true}"#,
+        r#"{"isError":true,"isError":true}"#,
+        r#"{"isError":"true"}"#,
+        r#"{"iserror":true}"#,
+        r#"{"a":{"isError":true}}"#,
+        r#"[{"isError":true}]"#,
+        r#""isError""#,
+    ] {
+        let said = json::field(body.as_bytes(), "isError").ok().flatten();
+        let is_error = said.is_some_and(|span| span.of(body.as_bytes()) == b"true");
+        for text in [
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{body}}}"#),
+            format!(r#" {{"result":{body},"id":1,"more":{{"isError":true}},"jsonrpc":"2.0"}} "#),
+            format!(r#"{{"more":{{"isError":true}},"result":{body},"id":1,"jsonrpc":"2.0"}}"#),
+            format!(r#"{{"isError":true,"result":{body},"id":1,"jsonrpc":"2.0"}}"#),
+        ] {
+            let message = Message::parse(Bytes::from(text.clone())).unwrap();
+            assert_eq!(message.is_failure(), is_error, "{text}");
+        }
+    }
+    for (text, is_error) in [
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}"#,
+            true,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"isError":true}}"#,
+            false,
+        ),
+    ] {
+        assert_eq!(Message::parse(text.into()).unwrap().is_failure(), is_error);
+    }
+}
