@@ -54,6 +54,7 @@ fn call(host: &Host, client: &Arc<Client>, arguments: &Value) -> Admitted {
         message,
         headers: None,
         trace: Trace::default(),
+        passes_on: false,
     }
 }
 

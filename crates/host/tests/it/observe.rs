@@ -105,6 +105,7 @@ fn admitted(host: &Host, client: &Arc<Client>, tool: &str, arguments: Value) -> 
         message,
         headers: None,
         trace: Trace::default(),
+        passes_on: false,
     }
 }
 

@@ -8,16 +8,15 @@ use super::{
     body::Body,
     event_stream::{self, ALIVE},
     events::{EventLog, parse_event_id},
-    opening,
+    opening, passing,
     read::Post,
     reply,
     sessions::Held,
-    spool,
 };
 use crate::{
     admission::Admission,
     limits,
-    session::{Outlet, Weight},
+    session::{Outlet, Weight, legacy::Answered},
 };
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
@@ -36,7 +35,7 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Whose answers a fault of ours would leave out.
 type Owed = SmallVec<[Id; 1]>;
-type Running = Pin<Box<dyn Future<Output = Option<Payload>> + Send>>;
+type Running = Pin<Box<dyn Future<Output = Option<Answered>> + Send>>;
 
 /// One message of a legacy client.
 #[expect(
@@ -64,9 +63,17 @@ pub(super) fn post(
                 let owed = message.id().into_iter().collect();
                 let changes = changes_what_is_kept(message.method());
                 let admitted = session.admit(message, params, post.trace());
-                let running: Running = match changes {
-                    false => Box::pin(async move { session.request(admitted, outlet).await }),
-                    true => noted(held.clone(), async move {
+                // A replica hands answers on whole.
+                let is_handed_on = post.admission.is_handed_on();
+                let running: Running = match (changes, is_handed_on) {
+                    (false, false) => {
+                        Box::pin(async move { session.passed_on(admitted, outlet).await })
+                    }
+                    (false, true) => Box::pin(async move {
+                        let answer = session.request(admitted, outlet).await;
+                        answer.map(Answered::Whole)
+                    }),
+                    (true, _) => noted(held.clone(), async move {
                         session.request(admitted, outlet).await
                     }),
                 };
@@ -123,7 +130,7 @@ fn noted(
     asked: impl Future<Output = Option<Payload>> + Send + 'static,
 ) -> Running {
     Box::pin(async move {
-        let answer = asked.await;
+        let answer = asked.await.map(Answered::Whole);
         if let Some(on_disk) = &held.on_disk {
             let (level, subscriptions) = held.session.wanted();
             on_disk.hold.wants(level, subscriptions).await;
@@ -214,7 +221,6 @@ async fn answer(
         accepts,
         ..
     } = post;
-    let share = admission.share();
     let mut running = KeepsRunning {
         face: face.clone(),
         admission: admission.clone(),
@@ -231,7 +237,7 @@ async fn answer(
             };
             running.done();
             return match payload {
-                Some(payload) => reply::json(StatusCode::OK, spool::body(payload, share).await),
+                Some(answer) => passing::json(answer, &admission).await,
                 // Given up by the client: nothing is owed.
                 None => reply::accepted(),
             };
@@ -242,11 +248,9 @@ async fn answer(
             payload = running.get() => {
                 running.done();
                 match payload {
-                    Some(payload) if !log.has_begun() => {
-                        return reply::json(StatusCode::OK, spool::body(payload, share).await);
-                    }
+                    Some(answer) if !log.has_begun() => return passing::json(answer, &admission).await,
                     // What came before the answer, in the same moment, must not be lost.
-                    Some(payload) => { log.send(payload, Weight::Reply); log.finish(); }
+                    Some(answer) => { log.send(answer.whole().await, Weight::Reply); log.finish(); }
                     // Given up by the client: nothing is owed, so the stream ends without a word.
                     None => { log.finish(); return events(&log, None, false, admission); }
                 }
@@ -279,8 +283,8 @@ fn answer_later(
     let (log, over) = (log.clone(), log.clone());
     let answering = async move {
         tokio::select! {
-            payload = future => if let Some(payload) = payload {
-                log.send_last(payload).await;
+            answer = passing::whole(future) => if let Some(answer) = answer {
+                log.send_last(answer).await;
             },
             // Nothing is done any more for a client that may not come in.
             _ = admission.withdrawn() => {}
@@ -309,7 +313,7 @@ struct KeepsRunning {
 }
 
 impl KeepsRunning {
-    async fn get(&mut self) -> Option<Payload> {
+    async fn get(&mut self) -> Option<Answered> {
         match &mut self.future {
             Some(future) => future.await,
             None => None,
