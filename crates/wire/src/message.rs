@@ -4,7 +4,7 @@
 use crate::{
     error::{ErrorObject, code},
     id::Id,
-    json::{self, Checked, Edits, Span, SyntaxError, ValueKind},
+    json::{self, Checked, Edits, Said, Span, SyntaxError, ValueKind},
     limits,
     method::Method,
     payload::Payload,
@@ -203,12 +203,7 @@ impl Message {
         {
             return fault("\"params\" must be an object");
         }
-        let says_so = |body: Span| said.from(span.start).is_error(&raw, body);
-        let is_error = match kind {
-            Kind::Error => true,
-            Kind::Response => body.is_some_and(says_so),
-            Kind::Request | Kind::Notification => false,
-        };
+        let is_error = fails(kind, &raw, body, said.from(span.start));
         let method_token = method.unwrap_or(Span::new(0, 0));
         let method = match method {
             Some(span) if ValueKind::of(span.of(&raw)) != Some(ValueKind::String) => {
@@ -445,6 +440,15 @@ pub fn salvage_id(raw: &[u8]) -> Option<u64> {
         }
     }
     crate::id::own_number(id?.of(raw))
+}
+
+/// Whether a message is an error, or a result that says it is one.
+fn fails(kind: Kind, raw: &[u8], body: Option<Span>, said: Said) -> bool {
+    match kind {
+        Kind::Error => true,
+        Kind::Response => body.is_some_and(|body| said.is_error(raw, body)),
+        Kind::Request | Kind::Notification => false,
+    }
 }
 
 fn check(raw: &[u8]) -> Result<Checked, ParseError> {

@@ -9,8 +9,11 @@ use crate::{
     id::own_number,
     json::{self, Notes, Pieces, Span, TextError},
     message::ParseError,
-    reading::{Object, Recognised, Unclear, recognise},
+    reading::{MOST_KEYS, Object, Recognised, Unclear, recognise},
 };
+
+/// What is passed on.
+const RESULT: &str = "result";
 
 /// A reply under way, as far as it has come.
 #[derive(Debug)]
@@ -20,26 +23,18 @@ pub struct Passing {
     id: Span,
 }
 
-/// The places of keys in the envelope's table.
-mod place {
-    pub(super) const VERSION: usize = 0;
-    pub(super) const ID: usize = 1;
-    pub(super) const METHOD: usize = 2;
-    pub(super) const RESULT: usize = 4;
-    pub(super) const ERROR: usize = 5;
-}
-
 /// What was seen of it.
 #[derive(Debug, Default)]
 struct Envelope {
-    /// Where its values are that have ended, by the table.
-    values: [Option<Span>; 6],
-    /// Which keys of the table came, in order.
-    keys: [bool; 6],
+    /// Where its version and its id are, once they have ended.
+    version: Option<Span>,
+    id: Option<Span>,
+    /// Which keys of the table came.
+    keys: [bool; MOST_KEYS],
     /// How many keys came.
     count: usize,
     /// The key whose value is being read, if it is one of the table.
-    reading: Option<usize>,
+    reading: Option<&'static str>,
     /// The first byte of the result.
     result: u8,
     fault: Option<Fault>,
@@ -70,7 +65,7 @@ impl Fault {
 impl Notes for Envelope {
     fn key(&mut self, depth: usize, token: Option<&[u8]>) {
         if depth == 2 {
-            self.says_next = self.reading == Some(place::RESULT)
+            self.says_next = self.reading == Some(RESULT)
                 && self.result == b'{'
                 && token.is_some_and(|token| recognise(token, &["isError"]) == Recognised::As(0));
             self.said += usize::from(self.says_next);
@@ -85,10 +80,10 @@ impl Notes for Envelope {
             Some(Recognised::Other) => return,
             Some(Recognised::Like(at)) => Fault::Unclear(Unclear::Misspelt(keys[at])),
             Some(Recognised::As(at)) => {
-                self.reading = Some(at);
-                match (std::mem::replace(&mut self.keys[at], true), at) {
-                    (true, _) => Fault::Unclear(Unclear::Twice(keys[at])),
-                    (false, place::METHOD | place::ERROR) => Fault::Another,
+                self.reading = Some(keys[at]);
+                match (std::mem::replace(&mut self.keys[at], true), keys[at]) {
+                    (true, key) => Fault::Unclear(Unclear::Twice(key)),
+                    (false, "method" | "error") => Fault::Another,
                     (false, _) => return,
                 }
             }
@@ -97,18 +92,18 @@ impl Notes for Envelope {
     }
 
     fn begins(&mut self, depth: usize, first: u8) {
-        if depth == 1 && self.reading == Some(place::RESULT) {
+        if depth == 1 && self.reading == Some(RESULT) {
             self.result = first;
         }
     }
 
     fn value(&mut self, depth: usize, first: u8, span: Span) {
         match depth {
-            1 => {
-                if let Some(at) = self.reading.take() {
-                    self.values[at] = Some(span);
-                }
-            }
+            1 => match self.reading.take() {
+                Some("jsonrpc") => self.version = Some(span),
+                Some("id") => self.id = Some(span),
+                _ => {}
+            },
             2 if std::mem::take(&mut self.says_next) => self.is_error = first == b't',
             _ => {}
         }
@@ -130,10 +125,10 @@ impl Passing {
         }
         begun.feed(beginning).ok()?;
         let seen = &begun.seen;
-        let (version, at) = (seen.values[place::VERSION]?, seen.values[place::ID]?);
+        let (version, at) = (seen.version?, seen.id?);
         let is_ours = json::text(version.of(beginning)).is_some_and(|it| it == "2.0")
             && own_number(at.of(beginning)) == Some(id);
-        let is_in_result = seen.reading == Some(place::RESULT)
+        let is_in_result = seen.reading == Some(RESULT)
             && seen.result == b'{'
             && seen.count == 3
             && begun.scan.depth() >= 2;

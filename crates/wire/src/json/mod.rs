@@ -8,7 +8,7 @@ mod scan;
 mod string;
 
 pub use edits::Edits;
-pub(crate) use object::{Checked, check_places, places};
+pub(crate) use object::{Checked, Said, check_places, places};
 pub use object::{Duplicate, FieldError, Member, Members, elements, field, fields, members};
 pub(crate) use pieces::{Notes, Pieces};
 pub(crate) use scan::TextError;

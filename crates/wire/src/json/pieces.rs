@@ -238,16 +238,14 @@ impl Pieces {
                         false => Expects::Value,
                     };
                 }
-                (Expects::More, b'}') if self.is_in_object() => self.closes(piece, notes),
-                (Expects::More, b']') if !self.is_in_object() => self.closes(piece, notes),
+                (Expects::More, b'}' | b']') if self.is_in_object() == (byte == b'}') => {
+                    self.closes(piece, notes);
+                }
                 (Expects::More, _) if self.is_in_object() => {
                     return Err(piece.fault("expected , or }"));
                 }
                 (Expects::More, _) => return Err(piece.fault("expected , or ]")),
-                (
-                    Expects::End | Expects::String(..) | Expects::Number(_) | Expects::Literal(_),
-                    _,
-                ) => return Err(piece.fault("unexpected text after the value")),
+                _ => return Err(piece.fault("unexpected text after the value")),
             }
         }
         Ok(())

@@ -208,10 +208,9 @@ impl<'a> Scanner<'a> {
         let mut open = [0u64; SCAN_DEPTH / 64];
         open[0] = u64::from(outer == ValueKind::Object);
         let mut depth = 1usize;
-        // The member of the outer object that is being read: its key, and where its value begins.
-        let (mut key, mut begins) = (Span::new(0, 0), 0);
-        // The same one level further in.
-        let mut inner_key = None;
+        // The member of the outer object that is being read: its key, and where its value
+        // begins. Behind the key is the one a level further in.
+        let (mut keys, mut begins) = ([Span::new(0, 0); 2], 0);
         let mut first = true;
         loop {
             // Close what ends here; then either all is done or another value follows.
@@ -227,29 +226,19 @@ impl<'a> Scanner<'a> {
                             return Ok(outer);
                         }
                         if depth == 1 && outer == ValueKind::Object {
-                            member(key, Span::new(begins, self.at));
+                            member(keys[0], Span::new(begins, self.at));
                         }
                     }
                     (Some(b','), _) if !first => {
                         self.at += 1;
                         if in_object {
                             self.white_space();
-                            let token = self.key()?;
-                            match depth {
-                                1 => key = token,
-                                2 => inner_key = Some(token),
-                                _ => {}
-                            }
+                            self.key_at(depth, &mut keys)?;
                         }
                         break;
                     }
                     (Some(_), true) if first => {
-                        let token = self.key()?;
-                        match depth {
-                            1 => key = token,
-                            2 => inner_key = Some(token),
-                            _ => {}
-                        }
+                        self.key_at(depth, &mut keys)?;
                         break;
                     }
                     (Some(_), false) if first => break,
@@ -261,11 +250,7 @@ impl<'a> Scanner<'a> {
             self.white_space();
             match depth {
                 1 => begins = self.at,
-                2 => {
-                    if let Some(token) = inner_key.take() {
-                        inner(token, self.at);
-                    }
-                }
+                2 if open[0] & 2 != 0 => inner(keys[1], self.at),
                 _ => {}
             }
             let kind = self.leaf_or_open()?;
@@ -282,7 +267,7 @@ impl<'a> Scanner<'a> {
                 }
                 depth += 1;
             } else if depth == 1 && outer == ValueKind::Object {
-                member(key, Span::new(begins, self.at));
+                member(keys[0], Span::new(begins, self.at));
             }
         }
     }
@@ -303,6 +288,15 @@ impl<'a> Scanner<'a> {
                 None => return Err(self.fault("unterminated string")),
             }
         }
+    }
+
+    /// A key and its colon, at this depth; noted where anybody is told of it.
+    fn key_at(&mut self, depth: usize, keys: &mut [Span; 2]) -> Result<(), SyntaxError> {
+        let token = self.key()?;
+        if let Some(key) = keys.get_mut(depth - 1) {
+            *key = token;
+        }
+        Ok(())
     }
 
     /// A key and its colon; gives the key.
