@@ -44,6 +44,7 @@ impl Pass {
         Self(Kind::Served {
             principal,
             shutdown,
+            is_handed_on: true,
         })
     }
 
@@ -62,6 +63,8 @@ enum Kind {
     Served {
         principal: Arc<str>,
         shutdown: CancellationToken,
+        /// Whether another replica has let it in.
+        is_handed_on: bool,
     },
     /// By a client token of ours that may be revoked.
     Token {
@@ -154,6 +157,7 @@ impl Admission {
         let kind = Arc::new(Kind::Served {
             principal,
             shutdown,
+            is_handed_on: false,
         });
         Self {
             kind,
@@ -174,6 +178,17 @@ impl Admission {
         if !matches!(&*self.kind, Kind::Served { .. }) {
             client.comes_in_by(self.kind.clone());
         }
+    }
+
+    /// Whether another replica has let it in, and hands its requests on.
+    pub(crate) fn is_handed_on(&self) -> bool {
+        matches!(
+            &*self.kind,
+            Kind::Served {
+                is_handed_on: true,
+                ..
+            }
+        )
     }
 
     /// On whose behalf.
@@ -315,6 +330,7 @@ impl Entrance {
             Shown::Fixed(principal) => Some(Pass(Kind::Served {
                 principal,
                 shutdown: self.shutdown.clone(),
+                is_handed_on: false,
             })),
         }
     }

@@ -64,6 +64,8 @@ pub struct Admitted {
     pub headers: Option<Vec<(String, String)>>,
     /// What it has to do with traces.
     pub trace: Trace,
+    /// Whether its face can pass a large answer on before its end, and reads nothing in it.
+    pub passes_on: bool,
 }
 
 /// A request whose server is known.

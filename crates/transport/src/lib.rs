@@ -8,6 +8,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod begun;
 mod budget;
 pub mod dial;
 mod full;
@@ -22,6 +23,7 @@ pub mod stdio;
 #[cfg(feature = "http")]
 pub mod ws;
 
+pub use begun::{Begun, BrokenOff, Came};
 pub use budget::{Budget, GivesWay, InFlight, Pass, Share};
 pub use full::{Full, Whose};
 pub use link::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered, Unsent};

@@ -32,12 +32,17 @@ pub const ANSWER_BYTES: usize = 128 * 1024 * 1024;
 pub const CALLS: usize = 4096;
 /// Calls in flight that a principal may have even where everybody together has too many.
 pub const FREE_CALLS: usize = 64;
+/// How much is read at once of an answer that is passed on before its end: each such answer
+/// holds no more than two pieces.
+pub const PASSED_PIECE: usize = 64 * 1024;
 /// A line that is longer than this without an end gets a buffer of its own, which it keeps.
 pub const LONG_LINE: usize = 64 * 1024;
+/// How much room such a buffer has at least.
+pub const LONG_LINE_ROOM: usize = 256 * 1024;
 /// A buffer for a long line with less room than this is made larger before more is read.
 pub const LEAST_READ: usize = 16 * 1024;
 /// Buffers at least this large are used again.
-pub const SPARE_FROM: usize = 256 * 1024;
+pub const SPARE_FROM: usize = 64 * 1024;
 /// Buffers larger than this are not.
 pub const SPARE_LARGEST: usize = 2 * 1024 * 1024;
 /// Bytes of all buffers that wait to be used again. They count in no budget.

@@ -1,6 +1,7 @@
 //! What every link offers, whatever carries it.
 
 use crate::{
+    begun::Begun,
     http::challenge,
     in_process::InProcessLink,
     limits,
@@ -26,6 +27,15 @@ pub struct Inbound {
 pub trait Receive: Send + Sync + 'static {
     /// A message arrived.
     fn message(&self, inbound: Inbound);
+
+    /// Whether the reply to a request of ours may be handed over before its end. Asked when
+    /// a large one has begun.
+    fn may_begin(&self, _request: u64) -> bool {
+        false
+    }
+
+    /// The reply to a request of ours has begun, for whoever said that it may.
+    fn begun(&self, _request: u64, _begun: Begun) {}
 
     /// Bytes arrived that are no message. `during` as in [`Inbound`].
     fn unreadable(&self, fault: ParseError, during: Option<u64>);

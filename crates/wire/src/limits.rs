@@ -21,6 +21,11 @@ pub const LARGE_BYTES: usize = 16 * 1024;
 pub const NAME_KEPT: usize = 24;
 /// How many hashes are tried before a collision is left as it is.
 pub const NAME_ROUNDS: u64 = 16;
+/// Results larger than this may be passed on before their end.
+pub const PASS_FROM: usize = 64 * 1024;
+/// How much is kept of a key that is cut, in a reply that is passed on before its end. A
+/// longer one of the envelope ends it.
+pub const PASSED_KEY_BYTES: usize = 4 * 1024;
 /// Below this size copying is cheaper than a second piece.
 pub const COPY_BELOW: usize = 16 * 1024;
 

@@ -4,7 +4,7 @@
 use crate::{
     error::{ErrorObject, code},
     id::Id,
-    json::{self, Checked, Edits, Span, SyntaxError, TextError, ValueKind},
+    json::{self, Checked, Edits, Said, Span, SyntaxError, ValueKind},
     limits,
     method::Method,
     payload::Payload,
@@ -34,6 +34,7 @@ pub struct Message {
     method: Method,
     method_token: Span,
     body: Option<Span>,
+    is_error: bool,
 }
 
 /// One message or, where the revision has them, a batch.
@@ -87,7 +88,7 @@ impl Received {
     /// Reads a message or a batch.
     pub fn parse(raw: Bytes) -> Result<Self, ParseError> {
         let checked = check(&raw)?;
-        let (span, kind, _) = checked;
+        let (span, kind, ..) = checked;
         if kind != ValueKind::Array {
             return Message::from_checked(raw, checked).map(Self::One);
         }
@@ -144,7 +145,7 @@ impl Message {
     }
 
     fn from_checked(raw: Bytes, checked: Checked) -> Result<Self, ParseError> {
-        let (span, kind, found) = checked;
+        let (span, kind, found, said) = checked;
         // Nothing stands around most messages; then the spans are right as they are.
         let (raw, found) = match span.start {
             0 => (raw.slice(..span.end), found),
@@ -202,6 +203,7 @@ impl Message {
         {
             return fault("\"params\" must be an object");
         }
+        let is_error = fails(kind, &raw, body, said.from(span.start));
         let method_token = method.unwrap_or(Span::new(0, 0));
         let method = match method {
             Some(span) if ValueKind::of(span.of(&raw)) != Some(ValueKind::String) => {
@@ -220,6 +222,7 @@ impl Message {
             method,
             method_token,
             body,
+            is_error,
         })
     }
 
@@ -278,6 +281,7 @@ impl Message {
                 method: Method::Other,
                 method_token: Span::new(0, 0),
                 body: None,
+                is_error: true,
             }
         })
     }
@@ -358,6 +362,11 @@ impl Message {
         })
     }
 
+    /// Whether it is an error, or a result that says, once, that it is one (`isError`).
+    pub fn is_failure(&self) -> bool {
+        self.is_error
+    }
+
     /// Whether this is a reply.
     pub fn is_reply(&self) -> bool {
         matches!(self.kind, Kind::Response | Kind::Error)
@@ -433,11 +442,17 @@ pub fn salvage_id(raw: &[u8]) -> Option<u64> {
     crate::id::own_number(id?.of(raw))
 }
 
+/// Whether a message is an error, or a result that says it is one.
+fn fails(kind: Kind, raw: &[u8], body: Option<Span>, said: Said) -> bool {
+    match kind {
+        Kind::Error => true,
+        Kind::Response => body.is_some_and(|body| said.is_error(raw, body)),
+        Kind::Request | Kind::Notification => false,
+    }
+}
+
 fn check(raw: &[u8]) -> Result<Checked, ParseError> {
-    json::check_places(raw, Object::Envelope.keys()).map_err(|fault| match fault {
-        TextError::NotUtf8(at) => ParseError::NotUtf8(at),
-        TextError::NotJson(fault) => ParseError::NotJson(fault),
-    })
+    Ok(json::check_places(raw, Object::Envelope.keys())?)
 }
 
 /// The id of a message that is refused for another reason, so that its sender

@@ -135,6 +135,7 @@ async fn in_rounds(
         params,
         headers,
         trace,
+        ..
     } = admitted;
     let again = |message, params| Admitted {
         client: client.clone(),
@@ -143,6 +144,7 @@ async fn in_rounds(
         params,
         headers: headers.clone(),
         trace: trace.clone(),
+        passes_on: false,
     };
     let mut next = again(message.clone(), params);
     for round in 0..=limits::INPUT_ROUNDS {
@@ -193,6 +195,7 @@ async fn follow(
                     Event::Input(input) => open.push(answer(input, operator)),
                     Event::Outcome(Outcome::Reply(reply)) => return Ok(reply),
                     Event::Outcome(Outcome::Failed(fault)) => return Err(fault),
+                    Event::Outcome(Outcome::Begun(_)) => return Err(CallError::broke_off()),
                 }
             }
             Some(()) = open.next() => {}

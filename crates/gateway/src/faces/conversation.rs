@@ -288,6 +288,7 @@ impl Conversation {
             headers: None,
             trace: Trace::default(),
             shared_credential: self.terms.shared_credential,
+            passes_on: false,
             own_servers: self.terms.own_servers,
         });
         let me = self.clone();

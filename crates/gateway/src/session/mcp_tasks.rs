@@ -104,6 +104,7 @@ async fn ask(
         message,
         headers: None,
         trace: Trace::default(),
+        passes_on: false,
     };
     // Boxed: few ask for tasks, and what answers every request has room for this.
     let called = Box::pin(gateway.host().call(admitted)).await?;
@@ -114,6 +115,8 @@ async fn ask(
         )),
         Outcome::Reply(reply) => Ok(reply),
         Outcome::Failed(fault) => Err(fault),
+        // Nobody said that it may be.
+        Outcome::Begun(_) => Err(CallError::broke_off()),
     }
 }
 

@@ -3,7 +3,7 @@
 //! speaks the newest of them.
 
 use super::rewrite::at;
-use switchboard_host::Reply;
+use switchboard_host::{Client, Reply};
 use switchboard_wire::{Kind, Method, Revision, Span, json};
 
 /// Who gets an answer, and from where.
@@ -12,6 +12,11 @@ pub(super) struct Between {
     pub client: Revision,
     /// What the connection speaks.
     pub connection: Revision,
+}
+
+/// Whether a client may have to be told things in other words than its server's.
+pub(super) fn is(client: &Client) -> bool {
+    client.revision < Revision::V2025_06_18
 }
 
 impl Between {

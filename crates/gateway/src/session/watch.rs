@@ -230,6 +230,7 @@ impl Steps for Listen {
             }
         }
         Step::Done(Answer {
+            begun: None,
             payload: self.farewell(),
             code: None,
         })

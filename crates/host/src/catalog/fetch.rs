@@ -99,6 +99,7 @@ async fn ask(
     {
         Outcome::Reply(reply) => Ok(reply.message),
         Outcome::Failed(fault) => Err(fault),
+        Outcome::Begun(_) => Err(CallError::broke_off()),
     }
 }
 

@@ -61,6 +61,7 @@ impl Admitted {
             message,
             headers: None,
             trace: Trace::default(),
+            passes_on: false,
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     call::{Permitted, Standing},
     client::Client,
     error::CallError,
-    observe::{Leaving, is_failure},
+    observe::Leaving,
     permission::What,
     upstream::{Beside, Connection, Server},
 };
@@ -191,6 +191,7 @@ impl Crossing {
             limit: None,
             trace: self.trace.clone(),
             call: self.call,
+            passes_on: false,
         };
         let client = self.client.clone();
         self.sent = self
@@ -292,7 +293,7 @@ impl Crossing {
         }
         let method = self.original.method();
         let missing = self.connection().take_undeclared(self.client.id);
-        if !missing.is_empty() && is_failure(&message) {
+        if !missing.is_empty() && message.is_failure() {
             return Some(failed(CallError::Refused(missing_capabilities(
                 &missing, &message,
             ))));

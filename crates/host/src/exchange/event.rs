@@ -1,6 +1,6 @@
 //! What happens to a request on its way, and how it ends.
 
-use super::Input;
+use super::{Begun, Input};
 use crate::error::CallError;
 use bytes::Bytes;
 use switchboard_wire::{Edits, Id, Message, Method, Payload};
@@ -32,6 +32,9 @@ pub enum Event {
 pub enum Outcome {
     /// The server answered.
     Reply(Reply),
+    /// Its answer has begun, and is passed on as it comes. Only for a request whose face can
+    /// do that ([`Admitted::passes_on`](crate::Admitted::passes_on)).
+    Begun(Box<Begun>),
     /// It did not.
     Failed(CallError),
 }

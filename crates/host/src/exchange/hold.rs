@@ -8,7 +8,7 @@ use crate::{
     call::{Onward, Stopped, can_be_held, held_for},
     desk::{Coming, Held, Point},
     error::CallError,
-    observe::{Edited, Passed, Release, Released, is_failure},
+    observe::{Edited, Passed, Release, Released},
     upstream::Connection,
 };
 use bytes::Bytes;
@@ -95,7 +95,7 @@ impl Exchange {
             name: None,
             era: self.connection.revision().era(),
             message: &reply.message,
-            has_failed: is_failure(&reply.message),
+            has_failed: reply.message.is_failure(),
             took,
             at_server,
         });

@@ -6,6 +6,7 @@
 
 mod asker;
 mod attended;
+mod begun;
 mod consent;
 mod crossing;
 mod event;
@@ -21,6 +22,7 @@ mod visit;
 
 pub(crate) use asker::Asker;
 pub(crate) use attended::{Attended, is_attended};
+pub use begun::Begun;
 pub(crate) use consent::{Asked, can_be_asked};
 pub use consent::{Consent, Verdict};
 pub(crate) use crossing::Crossing;
@@ -243,6 +245,10 @@ impl Exchange {
                     watched.back();
                 }
                 continue;
+            }
+            if let Some(Event::Outcome(mut begun @ Outcome::Begun(_))) = step {
+                self.hand_over(&mut begun);
+                return Event::Outcome(begun);
             }
             if let Some(mut event) = step.and_then(|event| self.told(event)) {
                 if let Event::Input(input) = event {

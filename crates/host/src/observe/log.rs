@@ -2,7 +2,7 @@
 //! and its end, in whichever way. The program's own calls are news, those of
 //! clients are detail; where nobody wants to know, nothing of this is there.
 
-use super::{Begin, End, Ending, Follow, Origin, is_failure};
+use super::{Begin, End, Ending, Follow, Origin};
 use crate::{error::CallError, limits};
 use std::sync::Arc;
 use switchboard_local::spoken;
@@ -98,7 +98,7 @@ impl Follow for CallLog {
             }
             Ending::Failed(fault) => say!(self.about, took, %fault, "call failed"),
             Ending::Reply(reply) => {
-                let failed = is_failure(&reply.message);
+                let failed = reply.message.is_failure();
                 say!(self.about, took, failed, "call ended");
             }
         }

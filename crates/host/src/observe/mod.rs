@@ -6,7 +6,6 @@
 //! the messages themselves, on all four edges. Where nobody watches a call costs a
 //! look at two flags.
 
-mod failure;
 mod log;
 mod parts;
 mod passed;
@@ -14,7 +13,6 @@ mod released;
 mod shown;
 mod watched;
 
-pub(crate) use failure::is_failure;
 pub use parts::{Departing, Departure, Leaving, Part, PartEnd, Resumed, Trace};
 pub use passed::{Destination, Passed};
 pub use released::{Edited, Release, Released};
@@ -63,6 +61,12 @@ pub trait Observer: Send + Sync {
     /// Whether it always wants to see messages. Asked once, when it is added; who wants to
     /// at times has a [`MessageSwitch`].
     fn wants_messages(&self) -> bool {
+        false
+    }
+
+    /// Whether no answer may leave, and not a part of one, before its end is kept. Asked
+    /// once, when it is added.
+    fn holds_answers(&self) -> bool {
         false
     }
 
@@ -273,13 +277,15 @@ impl<'a> Ending<'a> {
         match outcome {
             Outcome::Reply(reply) => Self::Reply(reply),
             Outcome::Failed(fault) => Self::Failed(fault),
+            // What it says is known at its end, which is told apart.
+            Outcome::Begun(_) => Self::Reply(&watched::FINE),
         }
     }
 
     /// Whose fault it was, where it failed.
     pub fn fault(&self) -> Option<Blame> {
         match self {
-            Self::Reply(reply) if !is_failure(&reply.message) => None,
+            Self::Reply(reply) if !reply.message.is_failure() => None,
             Self::Reply(reply) => Some(match reply.message.error_code() {
                 Some(code::INVALID_PARAMS | code::METHOD_NOT_FOUND | code::INVALID_REQUEST) => {
                     Blame::Client
@@ -343,6 +349,8 @@ pub struct Observers {
     details: AtomicBool,
     /// Whether one of them wants to know of traces: faces with headers look.
     traces: AtomicBool,
+    /// Whether one of them lets no part of an answer leave before its end.
+    holding: AtomicBool,
 }
 
 /// Those who follow one call: mostly one, or none.
@@ -359,6 +367,9 @@ impl Observers {
         }
         if observer.wants_traces() {
             self.traces.store(true, Ordering::Release);
+        }
+        if observer.holds_answers() {
+            self.holding.store(true, Ordering::Release);
         }
         if observer.wants_details() {
             self.details.store(true, Ordering::Release);
@@ -417,6 +428,12 @@ impl Observers {
     /// Whether somebody wants to know which trace a request is a part of.
     pub(crate) fn want_traces(&self) -> bool {
         self.traces.load(Ordering::Acquire)
+    }
+
+    /// Whether answers may leave before their end: nobody sees them, or has to keep
+    /// something first.
+    pub(crate) fn let_answers_pass(&self) -> bool {
+        !self.want_messages() && !self.holding.load(Ordering::Acquire)
     }
 
     /// Whether somebody wants to see messages.

@@ -18,6 +18,18 @@ use switchboard_wire::{Edits, Id, Message, Payload, Revision};
 use tokio::time::Instant;
 use tracing::{Span, field};
 
+/// What stands for an answer that nobody has.
+pub(super) static FINE: LazyLock<Reply> = LazyLock::new(|| answer_of("{}"));
+/// The same where it said that it is an error.
+static FAILED: LazyLock<Reply> = LazyLock::new(|| answer_of("{\"isError\":true}"));
+
+fn answer_of(result: &str) -> Reply {
+    Reply {
+        message: Message::response(&Id::number(0), result),
+        edits: Edits::new(),
+    }
+}
+
 /// One call that somebody watches. Dropped before its end it was given up.
 pub struct Watched {
     number: u64,
@@ -287,10 +299,6 @@ impl Watched {
     /// this gives back is waited for before anybody is told.
     #[must_use]
     pub fn answered_by_us(mut self, answer: Result<usize, &CallError>) -> Option<Keeping> {
-        static FINE: LazyLock<Reply> = LazyLock::new(|| Reply {
-            message: Message::response(&Id::number(0), "{}"),
-            edits: Edits::new(),
-        });
         self.tell_passed();
         match answer {
             Ok(bytes) => {
@@ -299,6 +307,24 @@ impl Watched {
             }
             Err(fault) => self.finish(Ending::Failed(fault)),
         }
+    }
+
+    /// It is over: all of its answer, so many bytes, was passed on as it came. What this
+    /// gives back is waited for before its client gets the last of them.
+    #[must_use]
+    pub(crate) fn passed_on(mut self, is_error: bool, bytes: usize) -> Option<Keeping> {
+        self.bytes_out += bytes;
+        self.finish(Ending::Reply(match is_error {
+            true => &FAILED,
+            false => &FINE,
+        }))
+    }
+
+    /// It is over: its answer broke off after so many bytes.
+    #[must_use]
+    pub(crate) fn broke_off(mut self, fault: &CallError, bytes: usize) -> Option<Keeping> {
+        self.bytes_out += bytes;
+        self.finish(Ending::Failed(fault))
     }
 
     /// It turned out to be another call, which is watched by itself.

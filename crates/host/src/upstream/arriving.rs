@@ -8,11 +8,13 @@ use super::{
 };
 use crate::{
     error::CallError,
-    exchange::{Outcome, Reply},
-    observe::Edge,
+    exchange::{Begun, Outcome, Reply},
+    observe::{Edge, Observers},
 };
 use switchboard_tasks as tasks;
-use switchboard_transport::{Closed, Inbound, Receive, Share, Undelivered, limits::COUNTED_BYTES};
+use switchboard_transport::{
+    self as transport, Closed, Inbound, Receive, Share, Undelivered, limits::COUNTED_BYTES,
+};
 use switchboard_wire::{
     Edits, Era, ErrorObject, Id, Kind, Message, Method, Params, ParseError, code, json,
 };
@@ -30,7 +32,7 @@ impl Connection {
             tracing::warn!(server, reason, "an answer of a wrong shape");
             outcome = Outcome::Failed(CallError::Unreadable { server, reason });
         }
-        if matches!(outcome, Outcome::Reply(_)) {
+        if matches!(outcome, Outcome::Reply(_) | Outcome::Begun(_)) {
             self.note_answer(call.is_use());
         }
         if let (Outcome::Reply(reply), Some(client)) = (&mut outcome, call.client()) {
@@ -62,6 +64,10 @@ fn attributed(share: &Share, outcome: Outcome) -> Outcome {
             reply.message = reply.message.kept(|bytes| share.attribute(bytes));
             Outcome::Reply(reply)
         }
+        Outcome::Begun(begun) => match share.overfull() {
+            Some(full) => Outcome::Failed(CallError::refused(code::INTERNAL, full.to_string())),
+            None => Outcome::Begun(begun),
+        },
         other => other,
     }
 }
@@ -191,6 +197,18 @@ impl Receive for Connection {
             }
             (None, None) => {}
         }
+    }
+
+    fn may_begin(&self, request: u64) -> bool {
+        let observers = self.reports().observers.as_deref();
+        observers.is_none_or(Observers::let_answers_pass) && self.calls().may_begin(request)
+    }
+
+    fn begun(&self, request: u64, begun: transport::Begun) {
+        let caller = self.calls().caller(request);
+        let share = caller.and_then(|(client, _)| client.share().cloned());
+        let begun = Begun::new(begun, self.server_name().clone(), share);
+        self.finish(request, Outcome::Begun(Box::new(begun)));
     }
 
     fn unreadable(&self, fault: ParseError, during: Option<u64>) {

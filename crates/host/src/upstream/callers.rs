@@ -60,6 +60,7 @@ impl Behalf {
                 Event::Input(input) => self.inbox.input(input),
                 Event::Outcome(Outcome::Reply(reply)) => return Ok(reply),
                 Event::Outcome(Outcome::Failed(fault)) => return Err(fault),
+                Event::Outcome(Outcome::Begun(_)) => return Err(CallError::broke_off()),
             }
         }
     }

@@ -65,6 +65,8 @@ pub(super) struct Call {
     method: Method,
     /// The number of the client's call that it is sent for, where its messages are shown.
     shown: Option<u64>,
+    /// Whether its answer may be handed over before its end.
+    passes_on: bool,
 }
 
 /// Why a request does not leave.
@@ -119,12 +121,24 @@ impl Call {
             asked: 0,
             method,
             shown: None,
+            passes_on: false,
         }
     }
 
     /// The same, sent for a client's call whose messages are shown under this number.
     pub(super) fn shown_as(mut self, number: Option<u64>) -> Self {
         self.shown = number;
+        self
+    }
+
+    /// The same, whose answer may be handed over before its end, if nothing reads it here.
+    pub(super) fn passing_on(mut self, may: bool) -> Self {
+        self.passes_on = may
+            && self.tasks == AboutTasks::Nothing
+            && matches!(
+                self.method,
+                Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead
+            );
         self
     }
 
@@ -307,6 +321,12 @@ impl Calls {
     /// The number that the messages of this request are shown under, if they are.
     pub(super) fn shown(&self, number: u64) -> Option<u64> {
         self.in_flight().get(&number)?.shown
+    }
+
+    /// Whether the answer to this request may be handed over before its end.
+    pub(super) fn may_begin(&self, number: u64) -> bool {
+        let calls = self.in_flight();
+        calls.get(&number).is_some_and(|call| call.passes_on)
     }
 
     /// The client that made this request, and where its events go.

@@ -45,6 +45,7 @@ pub(super) fn judge(connection: &Connection, outcome: Outcome) -> Result<Found, 
             | CallError::Unreadable { .. },
         ) => return Ok(Found::Legacy),
         Outcome::Failed(fault) => return Err(ConnectError::from_call(&fault)),
+        Outcome::Begun(_) => return Err(ConnectError::from_call(&CallError::broke_off())),
     };
     if message.kind() == Kind::Error {
         return match message.error_code() {

@@ -5,6 +5,7 @@ use super::{connection::Connection, hello::Hello};
 use crate::{
     bridge::{object_with, request},
     client::Client,
+    error::CallError,
     exchange::{Exchange, Outcome},
     upstream::slot::ConnectError,
 };
@@ -52,6 +53,7 @@ pub(super) fn complete(
     let message = match outcome {
         Outcome::Reply(reply) => reply.message,
         Outcome::Failed(fault) => return Err(ConnectError::from_call(&fault)),
+        Outcome::Begun(_) => return Err(ConnectError::from_call(&CallError::broke_off())),
     };
     if message.kind() == Kind::Error {
         let text = message

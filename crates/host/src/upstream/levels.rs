@@ -127,6 +127,7 @@ impl Connection {
             }
             Outcome::Reply(_) => return Ok(()),
             Outcome::Failed(fault) => fault,
+            Outcome::Begun(_) => CallError::broke_off(),
         };
         self.audience().levels().not_set();
         Err(fault)

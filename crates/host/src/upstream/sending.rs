@@ -33,6 +33,8 @@ pub(crate) struct Beside {
     pub(crate) trace: Option<Arc<dyn Leaving>>,
     /// The number of the call that it is sent for, where its messages are shown.
     pub(crate) call: Option<u64>,
+    /// Whether its answer may be handed over before its end.
+    pub(crate) passes_on: bool,
 }
 
 impl Beside {
@@ -44,6 +46,8 @@ impl Beside {
             limit: None,
             trace: permitted.admitted.trace.leaving.clone(),
             call: shown_as(&permitted.admitted),
+            // Only where it goes straight to a server of its era.
+            passes_on: false,
         }
     }
 }
@@ -189,6 +193,9 @@ impl Connection {
         }
         if client.era() == era {
             let mut beside = Beside::of(permitted);
+            // An answer that may be held at a breakpoint is read there.
+            let is_armed = client.desk().is_some_and(|desk| desk.is_armed());
+            beside.passes_on = permitted.admitted.passes_on && !is_armed;
             if era != Era::Modern {
                 // Only headers of the modern era say the name.
                 beside.name = None;
@@ -266,7 +273,9 @@ impl Connection {
             payload: message.edited(&edits),
             about,
         };
-        let call = Call::new(token, Some(client), tasks, method).shown_as(beside.call);
+        let call = Call::new(token, Some(client), tasks, method)
+            .shown_as(beside.call)
+            .passing_on(beside.passes_on);
         let (inbox, driving) = self.begin(id, call, out)?;
         let sent = Sent::new(inbox, self.clone(), id).driving(driving);
         Ok(sent.followed_by(part))

@@ -355,6 +355,7 @@ impl Connection {
             }
             Outcome::Reply(_) => Ok(()),
             Outcome::Failed(fault) => Err(fault),
+            Outcome::Begun(_) => Err(CallError::broke_off()),
         }
     }
 

@@ -125,6 +125,7 @@ pub(crate) fn admitted(
         message,
         headers: None,
         trace: Trace::default(),
+        passes_on: false,
     }
 }
 

@@ -293,6 +293,7 @@ async fn read(host: &Host, server: &Arc<Server>, client: &Arc<Client>) -> Result
         message,
         headers: None,
         trace: Trace::default(),
+        passes_on: false,
     };
     let exchange = host.call(admitted).await;
     let mut exchange = exchange.map_err(|fault| fault.to_string())?;
@@ -300,6 +301,7 @@ async fn read(host: &Host, server: &Arc<Server>, client: &Arc<Client>) -> Result
         match exchange.next().await {
             Event::Outcome(Outcome::Reply(_)) => return Ok(()),
             Event::Outcome(Outcome::Failed(fault)) => return Err(fault.to_string()),
+            Event::Outcome(Outcome::Begun(_)) => return Err("begun".into()),
             _ => {}
         }
     }

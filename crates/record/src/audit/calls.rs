@@ -66,6 +66,10 @@ impl Observer for Audit {
         false
     }
 
+    fn holds_answers(&self) -> bool {
+        self.queue.is_first()
+    }
+
     fn noted(&self, noted: &Noted<'_>) {
         let names = |names: &[String]| {
             let each = names.iter().take(limits::AUDIT_NAMES);

@@ -141,6 +141,11 @@ impl Queue {
         }
     }
 
+    /// Whether records are on disk before answers leave.
+    pub(super) fn is_first(&self) -> bool {
+        self.sync == Sync::Each
+    }
+
     /// Queues a record. What it gives back is waited for before the answer leaves.
     pub(super) fn add(&self, record: impl Into<Queued>) -> Option<Keeping> {
         let record = Some(record.into());

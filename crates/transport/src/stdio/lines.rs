@@ -101,7 +101,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if self.long.is_none() && self.buffer.len() > limits::LONG_LINE {
             let expected = self.last_long.min(limits::ALLOCATED_BYTES);
             let room = room_for(expected.max(self.buffer.len()));
-            let mut long = self.counts.buffer(room.max(limits::SPARE_FROM));
+            let mut long = self.counts.buffer(room.max(limits::LONG_LINE_ROOM));
             long.extend_from_slice(&self.buffer);
             self.buffer = BytesMut::new();
             self.long = Some(long);

@@ -4,13 +4,15 @@
 mod edits;
 mod exact;
 mod object;
+mod pieces;
 mod scan;
 mod string;
 
 pub use edits::Edits;
 pub use exact::is_exact;
-pub(crate) use object::{Checked, check_places, places};
+pub(crate) use object::{Checked, Said, check_places, places};
 pub use object::{Duplicate, FieldError, Member, Members, elements, field, fields, members};
+pub(crate) use pieces::{Notes, Pieces};
 pub(crate) use scan::TextError;
 pub use scan::{Scanner, SyntaxError, ValueKind, check};
 pub use string::{escape_into, loose_text, quote, text};

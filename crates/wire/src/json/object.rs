@@ -135,8 +135,51 @@ pub(crate) fn places(source: &[u8], keys: &'static [&'static str]) -> Result<Pla
     found.places()
 }
 
-/// A value's span and kind, and where the members of it are that we read.
-pub(crate) type Checked = (Span, ValueKind, Result<Places, Unclear>);
+/// A value's span and kind, where the members of it are that we read, and where something
+/// inside of them says whether it is an error.
+pub(crate) type Checked = (Span, ValueKind, Result<Places, Unclear>, Said);
+
+/// Where a member called `isError` has its value, one level in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Said {
+    /// The first of them.
+    at: usize,
+    times: usize,
+}
+
+impl Said {
+    fn look_at(&mut self, token: &[u8], at: usize) {
+        // Most keys are told by their length, and hardly one is escaped.
+        let may_be = token.len() == KEY.len() || token.len() > KEY.len() && token.contains(&b'\\');
+        if may_be && recognise(token, &["isError"]) == Recognised::As(0) {
+            self.at = at;
+            self.times += 1;
+        }
+    }
+
+    /// The same, seen from a source that begins here.
+    pub(crate) fn from(self, start: usize) -> Self {
+        let at = self.at.saturating_sub(start);
+        Self { at, ..self }
+    }
+
+    /// Whether this value of the source says that it is an error, and says so once.
+    pub(crate) fn is_error(&self, source: &[u8], value: Span) -> bool {
+        match self.times {
+            0 => false,
+            1 => (value.start..value.end).contains(&self.at) && source.get(self.at) == Some(&b't'),
+            // Others may have said it as well.
+            _ => {
+                let value = value.of(source);
+                let said = field(value, "isError").ok().flatten();
+                said.is_some_and(|said| said.of(value) == b"true")
+            }
+        }
+    }
+}
+
+/// The key, as it is mostly written.
+const KEY: &[u8] = b"\"isError\"";
 
 /// Checks that `source` is exactly one JSON value, as [`check`](super::check)
 /// does, and UTF-8, and finds `keys` in it, as [`places`] does, in one pass.
@@ -144,9 +187,13 @@ pub(crate) fn check_places(
     source: &[u8],
     keys: &'static [&'static str],
 ) -> Result<Checked, TextError> {
-    let mut found = Found::new(keys);
-    let (span, kind) = check_text_with(source, |key, value| found.look_at(key.of(source), value))?;
-    Ok((span, kind, found.places()))
+    let (mut found, mut said) = (Found::new(keys), Said::default());
+    let (span, kind) = check_text_with(
+        source,
+        |key, value| found.look_at(key.of(source), value),
+        |key, at| said.look_at(key.of(source), at),
+    )?;
+    Ok((span, kind, found.places(), said))
 }
 
 /// The members that were looked for, as far as they have been met.

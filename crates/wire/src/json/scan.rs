@@ -55,7 +55,7 @@ pub struct SyntaxError {
 
 /// Checks that `source` is exactly one JSON value and returns its span without the white space around it.
 pub fn check(source: &[u8]) -> Result<(Span, ValueKind), SyntaxError> {
-    Scanner::new(source).whole(|_, _| {})
+    Scanner::new(source).whole(|_, _| {}, |_, _| {})
 }
 
 /// Why a text is not acceptable JSON in UTF-8.
@@ -68,14 +68,16 @@ pub(crate) enum TextError {
 }
 
 /// The same as [`check`] for a text that must be UTF-8 as well; tells of each member where
-/// the value is an object: its key and its value. The scan sees every byte anyway, and most
+/// the value is an object: its key and its value; and of each inside of one of those: its key
+/// and where its value begins. The scan sees every byte anyway, and most
 /// texts hold nothing beyond ASCII: those are not looked at twice.
 pub(super) fn check_text_with(
     source: &[u8],
     member: impl FnMut(Span, Span),
+    inner: impl FnMut(Span, usize),
 ) -> Result<(Span, ValueKind), TextError> {
     let mut scanner = Scanner::new(source);
-    let found = scanner.whole(member);
+    let found = scanner.whole(member, inner);
     // A text that is neither is said not to be UTF-8, wherever the other fault is.
     if (found.is_err() || scanner.beyond_ascii)
         && let Err(fault) = simdutf8::compat::from_utf8(source)
@@ -120,13 +122,32 @@ impl<'a> Scanner<'a> {
     }
 
     /// Exactly one value, and its span without the white space around it.
-    fn whole(&mut self, member: impl FnMut(Span, Span)) -> Result<(Span, ValueKind), SyntaxError> {
+    fn whole(
+        &mut self,
+        member: impl FnMut(Span, Span),
+        inner: impl FnMut(Span, usize),
+    ) -> Result<(Span, ValueKind), SyntaxError> {
         self.white_space();
         let start = self.at;
-        let kind = self.value_with(member)?;
+        let kind = self.value_with(member, inner)?;
         let end = self.at;
         self.end()?;
         Ok((Span::new(start, end), kind))
+    }
+
+    /// Whether a byte beyond ASCII was met.
+    pub(super) fn is_beyond_ascii(&self) -> bool {
+        self.beyond_ascii
+    }
+
+    /// Steps over a byte that was looked at.
+    pub(super) fn step(&mut self) {
+        self.at += 1;
+    }
+
+    /// What the cursor has passed since this place.
+    pub(super) fn of(&self, start: usize) -> &'a [u8] {
+        Span::new(start, self.at).of(self.source)
     }
 
     /// Where the cursor is.
@@ -168,14 +189,15 @@ impl<'a> Scanner<'a> {
 
     /// Steps over one whole value.
     pub fn value(&mut self) -> Result<ValueKind, SyntaxError> {
-        self.value_with(|_, _| {})
+        self.value_with(|_, _| {}, |_, _| {})
     }
 
     /// The same, and tells of each member where the value is an object: its key
-    /// and its value.
-    pub fn value_with(
+    /// and its value; and of each inside of one of those: its key and where its value begins.
+    fn value_with(
         &mut self,
         mut member: impl FnMut(Span, Span),
+        mut inner: impl FnMut(Span, usize),
     ) -> Result<ValueKind, SyntaxError> {
         self.white_space();
         let outer = self.leaf_or_open()?;
@@ -186,8 +208,9 @@ impl<'a> Scanner<'a> {
         let mut open = [0u64; SCAN_DEPTH / 64];
         open[0] = u64::from(outer == ValueKind::Object);
         let mut depth = 1usize;
-        // The member of the outer object that is being read: its key, and where its value begins.
-        let (mut key, mut begins) = (Span::new(0, 0), 0);
+        // The member of the outer object that is being read: its key, and where its value
+        // begins. Behind the key is the one a level further in.
+        let (mut keys, mut begins) = ([Span::new(0, 0); 2], 0);
         let mut first = true;
         loop {
             // Close what ends here; then either all is done or another value follows.
@@ -203,25 +226,19 @@ impl<'a> Scanner<'a> {
                             return Ok(outer);
                         }
                         if depth == 1 && outer == ValueKind::Object {
-                            member(key, Span::new(begins, self.at));
+                            member(keys[0], Span::new(begins, self.at));
                         }
                     }
                     (Some(b','), _) if !first => {
                         self.at += 1;
                         if in_object {
                             self.white_space();
-                            let token = self.key()?;
-                            if depth == 1 {
-                                key = token;
-                            }
+                            self.key_at(depth, &mut keys)?;
                         }
                         break;
                     }
                     (Some(_), true) if first => {
-                        let token = self.key()?;
-                        if depth == 1 {
-                            key = token;
-                        }
+                        self.key_at(depth, &mut keys)?;
                         break;
                     }
                     (Some(_), false) if first => break,
@@ -231,8 +248,10 @@ impl<'a> Scanner<'a> {
                 }
             }
             self.white_space();
-            if depth == 1 {
-                begins = self.at;
+            match depth {
+                1 => begins = self.at,
+                2 if open[0] & 2 != 0 => inner(keys[1], self.at),
+                _ => {}
             }
             let kind = self.leaf_or_open()?;
             first = kind.is_container();
@@ -248,7 +267,7 @@ impl<'a> Scanner<'a> {
                 }
                 depth += 1;
             } else if depth == 1 && outer == ValueKind::Object {
-                member(key, Span::new(begins, self.at));
+                member(keys[0], Span::new(begins, self.at));
             }
         }
     }
@@ -269,6 +288,15 @@ impl<'a> Scanner<'a> {
                 None => return Err(self.fault("unterminated string")),
             }
         }
+    }
+
+    /// A key and its colon, at this depth; noted where anybody is told of it.
+    fn key_at(&mut self, depth: usize, keys: &mut [Span; 2]) -> Result<(), SyntaxError> {
+        let token = self.key()?;
+        if let Some(key) = keys.get_mut(depth - 1) {
+            *key = token;
+        }
+        Ok(())
     }
 
     /// A key and its colon; gives the key.
@@ -298,7 +326,7 @@ impl<'a> Scanner<'a> {
 
     /// Steps over string bytes that need no attention: eight at a time, and more where
     /// there are many of them.
-    fn plain_run(&mut self) {
+    pub(super) fn plain_run(&mut self) {
         /// So many, and the string is taken for a long one.
         // tidy: it bounds nothing
         const LONG: usize = 64;
@@ -426,7 +454,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn fault(&self, what: &'static str) -> SyntaxError {
+    pub(super) fn fault(&self, what: &'static str) -> SyntaxError {
         SyntaxError { what, at: self.at }
     }
 }

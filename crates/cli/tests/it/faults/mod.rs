@@ -13,6 +13,7 @@ mod healing;
 mod http;
 mod limits;
 mod panics;
+mod passing;
 mod policy;
 mod queues;
 mod servers;

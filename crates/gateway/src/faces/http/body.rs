@@ -18,9 +18,14 @@ pub(super) enum Body {
     Pieces { pieces: VecDeque<Bytes>, left: u64 },
     /// It was moved to a file.
     File(Spooled),
+    /// It is passed on as it comes; how much is left is known, or not.
+    Passing { coming: Coming, left: Option<u64> },
     /// It comes in time.
-    Stream(Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>),
+    Stream(Coming),
 }
+
+/// Pieces that come in time.
+pub(super) type Coming = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
 impl Body {
     pub(super) fn empty() -> Self {
@@ -53,6 +58,13 @@ impl http_body::Body for Body {
                 return Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))));
             }
             Self::File(file) => Pin::new(file).poll_next(context),
+            Self::Passing { coming, left } => {
+                let next = coming.as_mut().poll_next(context);
+                if let (Poll::Ready(Some(Ok(piece))), Some(left)) = (&next, left) {
+                    *left = left.saturating_sub(piece.len() as u64);
+                }
+                next
+            }
             Self::Stream(events) => events.as_mut().poll_next(context),
         };
         next.map(|item| item.map(|bytes| bytes.map(Frame::data)))
@@ -66,7 +78,10 @@ impl http_body::Body for Body {
         match self {
             Self::Pieces { left, .. } => SizeHint::with_exact(*left),
             Self::File(file) => SizeHint::with_exact(file.left()),
-            Self::Stream(_) => SizeHint::default(),
+            Self::Passing {
+                left: Some(left), ..
+            } => SizeHint::with_exact(*left),
+            Self::Passing { .. } | Self::Stream(_) => SizeHint::default(),
         }
     }
 }

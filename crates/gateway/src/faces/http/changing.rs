@@ -8,7 +8,7 @@ use super::{
     reply,
     sessions::Held,
 };
-use crate::admission::Admission;
+use crate::{admission::Admission, session::legacy::Answered};
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use std::sync::Arc;
@@ -36,11 +36,11 @@ pub(super) fn noted(
     Box::pin(async move {
         let answer = asked.await;
         let Some(on_disk) = &held.on_disk else {
-            return answer;
+            return answer.map(Answered::Whole);
         };
         let (level, subscriptions) = held.session.wanted();
         if on_disk.hold.wants(level, subscriptions).await {
-            return answer;
+            return answer.map(Answered::Whole);
         }
         if let Some(session) = session.as_ref().and_then(|id| id.to_str().ok()) {
             face.sessions.give_up(session, &held);
@@ -48,7 +48,8 @@ pub(super) fn noted(
         }
         let text = "another replica has this session now: send this again";
         let moved = |id: &Id| ErrorObject::new(code::INTERNAL, text).response(Some(id));
-        asked_by.as_ref().map(moved).or(answer)
+        let told = asked_by.as_ref().map(moved).or(answer);
+        told.map(Answered::Whole)
     })
 }
 

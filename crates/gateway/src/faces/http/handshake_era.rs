@@ -9,16 +9,15 @@ use super::{
     changing::{changes_what_is_kept, noted},
     event_stream::{self, ALIVE},
     events::{EventLog, parse_event_id},
-    opening,
+    opening, passing,
     read::Post,
     reply,
     sessions::Held,
-    spool,
 };
 use crate::{
     admission::Admission,
     limits,
-    session::{Outlet, Weight},
+    session::{Outlet, Weight, legacy::Answered},
 };
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
@@ -37,7 +36,7 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Whose answers a fault of ours would leave out.
 type Owed = SmallVec<[Id; 1]>;
-pub(super) type Running = Pin<Box<dyn Future<Output = Option<Payload>> + Send>>;
+pub(super) type Running = Pin<Box<dyn Future<Output = Option<Answered>> + Send>>;
 
 /// One message of a legacy client.
 #[expect(
@@ -66,9 +65,17 @@ pub(super) fn post(
                 let owed = message_id.iter().cloned().collect();
                 let changes = changes_what_is_kept(message.method());
                 let admitted = session.admit(message, params, post.trace());
-                let running: Running = match changes {
-                    false => Box::pin(async move { session.request(admitted, outlet).await }),
-                    true => noted(&post, held.clone(), message_id, async move {
+                // A replica hands answers on whole.
+                let is_handed_on = post.admission.is_handed_on();
+                let running: Running = match (changes, is_handed_on) {
+                    (false, false) => {
+                        Box::pin(async move { session.passed_on(admitted, outlet).await })
+                    }
+                    (false, true) => Box::pin(async move {
+                        let answer = session.request(admitted, outlet).await;
+                        answer.map(Answered::Whole)
+                    }),
+                    (true, _) => noted(&post, held.clone(), message_id, async move {
                         session.request(admitted, outlet).await
                     }),
                 };
@@ -191,7 +198,6 @@ async fn answer(
         accepts,
         ..
     } = post;
-    let share = admission.share();
     let mut running = KeepsRunning {
         face: face.clone(),
         admission: admission.clone(),
@@ -208,7 +214,7 @@ async fn answer(
             };
             running.done();
             return match payload {
-                Some(payload) => reply::json(StatusCode::OK, spool::body(payload, share).await),
+                Some(answer) => passing::json(answer, &admission).await,
                 // Given up by the client: nothing is owed.
                 None => reply::accepted(),
             };
@@ -219,11 +225,9 @@ async fn answer(
             payload = running.get() => {
                 running.done();
                 match payload {
-                    Some(payload) if !log.has_begun() => {
-                        return reply::json(StatusCode::OK, spool::body(payload, share).await);
-                    }
+                    Some(answer) if !log.has_begun() => return passing::json(answer, &admission).await,
                     // What came before the answer, in the same moment, must not be lost.
-                    Some(payload) => { log.send(payload, Weight::Reply); log.finish(); }
+                    Some(answer) => { log.send(answer.whole().await, Weight::Reply); log.finish(); }
                     // Given up by the client: nothing is owed, so the stream ends without a word.
                     None => { log.finish(); return events(&log, None, false, admission); }
                 }
@@ -256,8 +260,8 @@ fn answer_later(
     let (log, over) = (log.clone(), log.clone());
     let answering = async move {
         tokio::select! {
-            payload = future => if let Some(payload) = payload {
-                log.send_last(payload).await;
+            answer = passing::whole(future) => if let Some(answer) = answer {
+                log.send_last(answer).await;
             },
             // Nothing is done any more for a client that may not come in.
             _ = admission.withdrawn() => {}
@@ -286,7 +290,7 @@ struct KeepsRunning {
 }
 
 impl KeepsRunning {
-    async fn get(&mut self) -> Option<Payload> {
+    async fn get(&mut self) -> Option<Answered> {
         match &mut self.future {
             Some(future) => future.await,
             None => None,

@@ -6,6 +6,7 @@ use super::{
     body::Body,
     elsewhere,
     event_stream::{self, ALIVE, event, one_event},
+    passing,
     read::{Post, id_of},
     reply, spool,
 };
@@ -22,7 +23,6 @@ use http::{HeaderMap, Response, StatusCode};
 use std::sync::Arc;
 use switchboard_host::CallError;
 use switchboard_tasks as tasks;
-use switchboard_transport::Share;
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, Payload, code, header as mirror,
 };
@@ -56,19 +56,19 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
         _ = admission.withdrawn() => return reply::status(StatusCode::UNAUTHORIZED),
     };
     match begun {
-        Begun::Answer(answer) => whole(answer, accepts, admission.share()).await,
+        Begun::Answer(answer) => whole(answer, accepts, &admission).await,
         Begun::Told(told) if accepts == Accepts::Json => {
-            whole(alone(told).await, accepts, admission.share()).await
+            whole(alone(told).await, accepts, &admission).await
         }
         Begun::Told(told) => relay(told, None, Some(admission), id),
         Begun::Exchange(relayed) if accepts == Accepts::Json => {
             tokio::select! {
-                answer = alone(relayed) => whole(answer, accepts, admission.share()).await,
+                answer = alone(relayed) => whole(answer, accepts, &admission).await,
                 _ = admission.withdrawn() => reply::status(StatusCode::UNAUTHORIZED),
             }
         }
         Begun::Exchange(mut relayed) => match first(&mut relayed, &admission).await {
-            Ok(Some(Step::Done(answer))) => whole(answer, accepts, admission.share()).await,
+            Ok(Some(Step::Done(answer))) => whole(answer, accepts, &admission).await,
             Ok(Some(Step::Notice(notice, _))) => relay(relayed, Some(notice), Some(admission), id),
             Ok(None) => relay(relayed, None, Some(admission), id),
             Err(_) => reply::status(StatusCode::UNAUTHORIZED),
@@ -98,6 +98,8 @@ async fn first(
 /// was read into.
 fn request(post: Post, message: Message, params: Params) -> Box<Request> {
     let trace = post.trace();
+    // A replica hands answers on whole.
+    let passes_on = !post.admission.is_handed_on();
     Box::new(Request {
         trace,
         scope: post.scope,
@@ -105,6 +107,7 @@ fn request(post: Post, message: Message, params: Params) -> Box<Request> {
         key: post.key,
         headers: Some(param_headers(&post.headers)),
         shared_credential: post.face.has_several_principals(),
+        passes_on,
         own_servers: false,
         message,
         params,
@@ -177,16 +180,20 @@ async fn alone(mut steps: Box<impl Steps<End = Answer>>) -> Answer {
 
 /// An answer that came alone, with the status that its error asks for. One that
 /// is refused is JSON for everybody.
-async fn whole(answer: Answer, accepts: Accepts, share: &Share) -> Response<Body> {
+async fn whole(mut answer: Answer, accepts: Accepts, admission: &Admission) -> Response<Body> {
     let status = match answer.code {
         Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION) => {
             StatusCode::BAD_REQUEST
         }
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
-        _ if accepts == Accepts::Events => return one_event(answer.payload),
+        _ if accepts == Accepts::Events => return one_event(answer.whole().await),
         _ => StatusCode::OK,
     };
-    reply::json(status, spool::body(answer.payload, share).await)
+    let body = match answer.begun.take() {
+        Some((begun, id)) => passing::body(begun, &id, admission.clone()),
+        None => spool::body(answer.payload, admission.share()).await,
+    };
+    reply::json(status, body)
 }
 
 /// What comes of a request, as events. Dropping the body drops the request, which
@@ -219,7 +226,7 @@ where
                     Ok(Step::Notice(notice, _)) => {
                         return Some((event(notice), (Some(steps), None)));
                     }
-                    Ok(Step::Done(answer)) => answer.payload,
+                    Ok(Step::Done(answer)) => answer.whole().await,
                     Err(_) => CallError::broke_off().to_error().response(Some(id)),
                 },
                 ended = withdrawn(admission.as_ref()) => over(ended, id),

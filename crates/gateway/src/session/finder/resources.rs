@@ -48,6 +48,7 @@ pub(super) async fn read(
         message,
         headers: None,
         trace: Trace::default(),
+        passes_on: false,
     });
     let mut exchange = gateway.host().call(admitted).await?;
     loop {
@@ -55,6 +56,7 @@ pub(super) async fn read(
             Event::Notice(_) => {}
             Event::Input(input) => input.refuse_unsupported(),
             Event::Outcome(Outcome::Failed(fault)) => return Err(fault),
+            Event::Outcome(Outcome::Begun(_)) => return Err(CallError::broke_off()),
             Event::Outcome(Outcome::Reply(mut reply)) => {
                 let server = exchange.connection().server_name();
                 rewrite::reply(

@@ -1,7 +1,7 @@
 //! What each request of a session leads to: an answer of our own, or one of the
 //! server's, with what happens on the way.
 
-use super::Session;
+use super::{Answered, Session};
 use crate::session::{
     Outlet, Weight,
     finder::{self, Taken},
@@ -26,12 +26,12 @@ impl Session {
         mut admitted: Box<Admitted>,
         outlet: Arc<dyn Outlet>,
         given_up: GivenUp,
-    ) -> Result<Payload, CallError> {
+    ) -> Result<Answered, CallError> {
         let id = admitted.message.id().unwrap_or_else(|| Id::number(0));
         if self.answers(&admitted)
             && let Some(answer) = Box::pin(self.own(&mut admitted, &id, &*outlet)).await?
         {
-            return Ok(answer);
+            return Ok(Answered::Whole(answer));
         }
         self.relay(admitted, &id, outlet, given_up).await
     }
@@ -152,7 +152,7 @@ impl Session {
         id: &Id,
         outlet: Arc<dyn Outlet>,
         mut given_up: GivenUp,
-    ) -> Result<Payload, CallError> {
+    ) -> Result<Answered, CallError> {
         let method = admitted.message.method();
         // Its server may take long to be there: what is given up before is not sent.
         let called = given_up.or(self.gateway.host().call(admitted)).await;
@@ -165,7 +165,7 @@ impl Session {
             Err(fault) => {
                 let kept = lists::kept(&self.gateway, &self.client, &self.scope, method, &fault);
                 let kept = kept.map(|result| Message::response(id, &result).payload());
-                return kept.ok_or(fault);
+                return kept.map(Answered::Whole).ok_or(fault);
             }
         };
         let mut relayed = Relayed {
@@ -175,10 +175,11 @@ impl Session {
             asked: Vec::new(),
         };
         match to_the_end(&mut relayed, &mut given_up, &*outlet).await {
-            Ok(reply) => {
-                let mut reply = reply?;
+            Ok(Outcome::Begun(begun)) => Ok(Answered::Begun(begun, id.clone())),
+            Ok(Outcome::Failed(fault)) => Err(fault),
+            Ok(Outcome::Reply(mut reply)) => {
                 self.adapt(method, relayed.exchange.connection(), &mut reply)?;
-                Ok(reply.payload(id))
+                Ok(Answered::Whole(reply.payload(id)))
             }
             Err(notice) => {
                 show_given_up(&*outlet, &notice);
@@ -291,7 +292,7 @@ struct Relayed<'a> {
 }
 
 impl Steps for Relayed<'_> {
-    type End = Result<Reply, CallError>;
+    type End = Outcome;
 
     async fn next(&mut self) -> Step<Self::End> {
         let to_client = &self.session.to_client;
@@ -306,10 +307,7 @@ impl Steps for Relayed<'_> {
                 Event::Input(input) => self.asked.extend(to_client.put(input, self.outlet.clone())),
                 Event::Outcome(outcome) => {
                     to_client.withdraw(&self.asked, self.outlet);
-                    return Step::Done(match outcome {
-                        Outcome::Reply(reply) => Ok(reply),
-                        Outcome::Failed(fault) => Err(fault),
-                    });
+                    return Step::Done(outcome);
                 }
             }
         }

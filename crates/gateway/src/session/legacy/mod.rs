@@ -6,7 +6,7 @@ mod answer;
 mod resumed;
 mod to_client;
 
-use super::{Outlet, hello, in_flight::InFlight, showing::Showing, told};
+use super::{Outlet, hello, in_flight::InFlight, older, showing::Showing, told};
 use crate::{admission::Admission, gateway::Gateway, limits, visitors::Visit};
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, ready};
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use resumed::Wanted;
 use std::{fmt, sync::Arc};
 use switchboard_host::{
-    Admitted, CallError, Client, ClientSink, Scope, Server,
+    Admitted, Begun, CallError, Client, ClientSink, Scope, Server,
     observe::{Shown, Trace, Watched},
     permission::What,
 };
@@ -22,6 +22,27 @@ use switchboard_tasks as tasks;
 use switchboard_wire::{Id, Kind, Message, Method, Params, ParseError, Payload, code, json};
 use to_client::ToClient;
 use tracing::{Instrument, Span};
+
+/// The answer to a request.
+pub(crate) enum Answered {
+    /// All of it.
+    Whole(Payload),
+    /// It has begun, and is passed on as it comes, under this id.
+    Begun(Box<Begun>, Id),
+}
+
+impl Answered {
+    /// All of it, for whoever needs it whole after all.
+    pub(crate) async fn whole(self) -> Payload {
+        match self {
+            Self::Whole(payload) => payload,
+            Self::Begun(begun, id) => match begun.whole(&id).await {
+                Ok(payload) => payload,
+                Err(fault) => fault.to_error().response(Some(&id)),
+            },
+        }
+    }
+}
 
 /// One legacy client.
 pub(crate) struct Session {
@@ -189,6 +210,7 @@ impl Session {
             params,
             headers: None,
             trace,
+            passes_on: false,
         })
     }
 
@@ -196,16 +218,39 @@ impl Session {
     /// is returned, or nothing if the client gave the request up.
     pub(crate) async fn request(
         &self,
-        mut admitted: Box<Admitted>,
+        admitted: Box<Admitted>,
         outlet: Arc<dyn Outlet>,
     ) -> Option<Payload> {
+        match self.answered(admitted, outlet).await? {
+            Answered::Whole(payload) => Some(payload),
+            // Nobody said that it may be.
+            Answered::Begun(_, id) => Some(CallError::broke_off().to_error().response(Some(&id))),
+        }
+    }
+
+    /// The same for whoever can pass an answer on before its end: one of a server that is
+    /// asked alone, of which nothing is changed but the id.
+    pub(crate) async fn passed_on(
+        &self,
+        mut admitted: Box<Admitted>,
+        outlet: Arc<dyn Outlet>,
+    ) -> Option<Answered> {
+        admitted.passes_on = matches!(self.scope, Scope::One(_)) && !older::is(&self.client);
+        self.answered(admitted, outlet).await
+    }
+
+    async fn answered(
+        &self,
+        mut admitted: Box<Admitted>,
+        outlet: Arc<dyn Outlet>,
+    ) -> Option<Answered> {
         let id = admitted.message.id()?;
         if !outlet.takes_questions() {
             admitted.client = admitted.client.unasked();
         }
         let (place, given_up) = match InFlight::enter(&self.in_flight, &id) {
             Ok(entered) => entered,
-            Err(why) => return Some(why.to_error().response(Some(&id))),
+            Err(why) => return Some(Answered::Whole(why.to_error().response(Some(&id)))),
         };
         let shown = self.shows(&mut admitted);
         let outlet = match &shown {
@@ -221,12 +266,13 @@ impl Session {
             return None;
         }
         let answer = match answer {
-            Ok(payload) => payload,
+            Ok(answer) => answer,
             Err(CallError::Cancelled) => return None,
-            Err(fault) => fault.to_error().response(Some(&id)),
+            Err(fault) => Answered::Whole(fault.to_error().response(Some(&id))),
         };
-        if let Some(shown) = shown {
-            shown.to_client(&answer);
+        // One that is passed on is shown to nobody: whoever looks has it whole.
+        if let (Some(shown), Answered::Whole(answer)) = (shown, &answer) {
+            shown.to_client(answer);
         }
         Some(answer)
     }
@@ -380,6 +426,7 @@ fn watched(
         params: Params::of(initialize).unwrap_or_default(),
         headers: None,
         trace,
+        passes_on: false,
     })
 }
 

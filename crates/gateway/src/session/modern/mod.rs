@@ -24,7 +24,7 @@ use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
 use switchboard_host::{
-    Admitted, CallError, Client, LOG_LEVELS, NoSink, Scope,
+    Admitted, Begun as Passed, CallError, Client, LOG_LEVELS, NoSink, Scope,
     catalog::List,
     observe::{Shown, Trace},
     permission::What,
@@ -54,6 +54,8 @@ pub(crate) struct Request {
     pub shared_credential: bool,
     /// Whether its client is the only one that these servers have.
     pub own_servers: bool,
+    /// Whether its answer can be passed on before its end.
+    pub passes_on: bool,
 }
 
 /// What a request leads to.
@@ -98,6 +100,22 @@ pub(crate) struct Answer {
     pub payload: Payload,
     /// Its error code, if it is an error.
     pub code: Option<i64>,
+    /// In place of it: an answer that has begun, and its id, for a request that may be
+    /// answered so.
+    pub begun: Option<(Box<Passed>, Id)>,
+}
+
+impl Answer {
+    /// The response, all of it.
+    pub(crate) async fn whole(self) -> Payload {
+        let Some((begun, id)) = self.begun else {
+            return self.payload;
+        };
+        match begun.whole(&id).await {
+            Ok(payload) => payload,
+            Err(fault) => fault.to_error().response(Some(&id)),
+        }
+    }
 }
 
 /// Whether a message claims to be modern: it says which revision it speaks.
@@ -229,6 +247,7 @@ async fn begin_own(
             params: request.params.clone(),
             headers: None,
             trace: request.trace.clone(),
+            passes_on: false,
         })
     });
     let begun = try_begin(gateway, request, id, shown).await;
@@ -267,6 +286,7 @@ async fn try_begin(
         && let Some(result) = Box::pin(take(gateway, &mut request)).await?
     {
         return Ok(Begun::Answer(Answer {
+            begun: None,
             payload: Message::response(id, &result).payload(),
             code: None,
         }));
@@ -316,6 +336,7 @@ async fn try_begin(
         }
     };
     Ok(Begun::Answer(Answer {
+        begun: None,
         payload: own_answer(&client, id, &result).await?,
         code: None,
     }))
@@ -335,6 +356,7 @@ async fn listed(
     let name = info.and_then(|info| hello::name_of(info.of(message.raw())));
     let listed = lists::page(gateway, client, name.as_deref(), list, message).await?;
     let answer = Answer {
+        begun: None,
         payload: own_answer(client, id, &listed.result).await?,
         code: None,
     };
@@ -421,6 +443,7 @@ fn address(scope: &Scope) -> String {
 /// An error as the answer to a request.
 pub(crate) fn refused(error: &ErrorObject, id: &Id) -> Answer {
     Answer {
+        begun: None,
         payload: error.response(Some(id)),
         code: Some(error.code),
     }

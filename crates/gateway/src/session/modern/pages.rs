@@ -68,6 +68,7 @@ pub(super) fn ask_to_visit(
     let lot = gateway.lot();
     let ticket = lot.park(waiting, request, &address(&request.scope))?;
     Ok(Answer {
+        begun: None,
         payload: parked::input_required(&shown, &ticket, id).payload(),
         code: None,
     })

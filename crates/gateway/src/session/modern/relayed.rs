@@ -70,6 +70,10 @@ pub(super) async fn relay(
         params: request.params.clone(),
         headers: request.headers.clone(),
         trace: request.trace.clone(),
+        // What a server asks for may be bound to a principal.
+        passes_on: request.passes_on
+            && !request.shared_credential
+            && matches!(request.scope, Scope::One(_)),
     });
     let exchange = gateway.host().call(admitted).await?;
     let gateway = gateway.clone();
@@ -94,6 +98,8 @@ impl Steps for Relayed {
         if let Some(shown) = &self.request.trace.shown {
             match &step {
                 Step::Notice(notice, _) => shown.to_client(notice),
+                // One that is passed on is shown to nobody: whoever looks has it whole.
+                Step::Done(answer) if answer.begun.is_some() => {}
                 Step::Done(answer) => shown.to_client(&answer.payload),
             }
         }
@@ -148,6 +154,13 @@ impl Relayed {
         let mut reply = match outcome {
             Outcome::Reply(reply) => reply,
             Outcome::Failed(fault) => return refused(&fault.to_error(), &self.id),
+            Outcome::Begun(begun) => {
+                return Answer {
+                    payload: Payload::default(),
+                    code: None,
+                    begun: Some((begun, self.id.clone())),
+                };
+            }
         };
         if exchange.crosses_eras()
             && reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED)
@@ -183,6 +196,7 @@ impl Relayed {
             .then(|| reply.message.error_code())
             .flatten();
         Answer {
+            begun: None,
             payload: reply.payload(&self.id),
             code,
         }
@@ -268,6 +282,7 @@ impl Relayed {
         let lot = self.gateway.lot();
         let ticket = lot.park(waiting, &self.request, &address)?;
         Ok(Answer {
+            begun: None,
             payload: parked::input_required(&requests, &ticket, &id).payload(),
             code: None,
         })

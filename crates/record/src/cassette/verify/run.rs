@@ -306,6 +306,7 @@ impl Asker {
             params,
             headers: None,
             trace: Trace::default(),
+            passes_on: false,
         };
         let mut exchange = Box::pin(self.host.call_own(admitted)).await?;
         let mut answers: Vec<&Question> = call.between.iter().filter_map(question).collect();
@@ -331,6 +332,7 @@ impl Asker {
                     return Ok(said);
                 }
                 Event::Outcome(Outcome::Failed(fault)) => return Err(fault.into()),
+                Event::Outcome(Outcome::Begun(_)) => return Err(CallError::broke_off().into()),
             }
         }
     }

@@ -235,6 +235,9 @@ async fn to_its_end(mut exchange: Exchange, id: &Id, shown: &Shown, confirmed: b
                     asks: None,
                 };
             }
+            Event::Outcome(Outcome::Begun(_)) => {
+                return Ended::failed(&CallError::broke_off(), id, shown);
+            }
             Event::Outcome(Outcome::Failed(fault)) => {
                 let ended = Ended::failed(&fault, id, shown);
                 return Ended { asks, ..ended };

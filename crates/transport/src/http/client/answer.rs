@@ -86,17 +86,39 @@ impl Answer {
         self.connection.line.chunk().await.transpose()
     }
 
-    /// The whole body, copied once: from what came with the head, and straight from the
-    /// connection.
+    /// How many bytes of the body are left, where that was said.
+    pub(super) fn left(&self) -> Option<u64> {
+        self.connection.line.left()
+    }
+
+    /// Adds what comes of the body next; whether there may be more. A body may be long in
+    /// coming; once it `has_begun` it must not stop.
+    pub(super) async fn read_more(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        has_begun: bool,
+        stall: Duration,
+    ) -> Result<bool, BodyError> {
+        let more = self.connection.line.collect_into(buffer);
+        Ok(match has_begun {
+            false => more.await?,
+            true => timeout(stall, more)
+                .await
+                .map_err(|_| BodyError::Stalled(stall))??,
+        })
+    }
+
+    /// The whole body, of which this has come already. It is copied once: from what came
+    /// with the head, and straight from the connection.
     pub(super) async fn collect(
         &mut self,
+        begun: Vec<u8>,
         cap: usize,
         stall: Duration,
         budget: &Budget,
     ) -> Result<Bytes, BodyError> {
-        let line = &mut self.connection.line;
-        let announced = line.left().unwrap_or_default();
-        let announced = usize::try_from(announced).unwrap_or(usize::MAX);
+        let announced = usize::try_from(self.left().unwrap_or_default()).unwrap_or(usize::MAX);
+        let announced = announced.saturating_add(begun.len());
         if announced > cap {
             return Err(BodyError::TooLarge(cap));
         }
@@ -104,15 +126,16 @@ impl Answer {
         if announced >= COUNTED_BYTES {
             reserved = reserve(budget, announced).await;
         }
-        let mut buffer = budget.buffer(announced.min(limits::ALLOCATED_BYTES));
-        // The body may be long in coming; once it has begun it must not stop.
-        while !line.is_ended() {
-            let more = match buffer.is_empty() {
-                true => line.collect_into(&mut buffer).await?,
-                false => timeout(stall, line.collect_into(&mut buffer))
-                    .await
-                    .map_err(|_| BodyError::Stalled(stall))??,
-            };
+        let mut buffer = begun;
+        if buffer.capacity() < announced {
+            let begun = buffer;
+            buffer = budget.buffer(announced.min(limits::ALLOCATED_BYTES));
+            buffer.extend_from_slice(&begun);
+            budget.reuse(begun);
+        }
+        while !self.is_ended() {
+            let has_begun = !buffer.is_empty();
+            let more = self.read_more(&mut buffer, has_begun, stall).await?;
             if buffer.len() > cap {
                 return Err(BodyError::TooLarge(cap));
             }

@@ -22,6 +22,7 @@ mod headers;
 mod http1;
 mod legacy_sse;
 mod link;
+mod passing;
 mod pool;
 mod post;
 mod preview;

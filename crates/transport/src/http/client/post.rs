@@ -7,6 +7,7 @@ use super::{
     gate::Shut,
     headers::{SESSION, Spoken, beside, mirrored},
     link::Shared,
+    passing,
     preview::{LOOKED_AT, preview},
     pump::deliver,
     stream,
@@ -18,7 +19,9 @@ use crate::{
 use http::header;
 use std::{future::poll_fn, sync::Arc, task::Poll};
 use switchboard_tasks as tasks;
-use switchboard_wire::{Era, Kind, Message, Method, Payload, Received, code};
+use switchboard_wire::{
+    Era, Kind, Message, Method, Passing, Payload, Received, code, limits::PASS_FROM,
+};
 use tokio::time::timeout;
 
 /// Sends one message and reports what became of it. While `gate` is held, later
@@ -106,7 +109,7 @@ async fn tell(shared: &Shared, payload: &Payload, gate: Option<Shut>) {
 /// Sends a request and hands over what comes in answer, up to the reply. Gives
 /// back the answer where its body goes on after the reply.
 async fn ask(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     flight: &mut Flight,
     payload: &Payload,
     about: &About,
@@ -163,12 +166,28 @@ async fn ask(
 
 /// Reads an answer that is one JSON text.
 async fn document(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     mut answer: Answer,
     id: u64,
 ) -> Result<Option<Answer>, Undelivered> {
     let status = answer.status.as_u16();
-    let body = collect(shared, &mut answer).await?;
+    let mut begun = Vec::new();
+    let cap = shared.options.message_cap as u64;
+    let may_be_large = answer
+        .left()
+        .is_none_or(|left| left > PASS_FROM as u64 && left <= cap);
+    if may_be_large && shared.receive.may_begin(id) {
+        let beginning = passing::beginning(shared, &mut answer).await;
+        begun = beginning.map_err(|fault| Undelivered::Unknown(fault.to_string()))?;
+        if !answer.is_ended()
+            && let Some(passing) = Passing::begin(&begun, id)
+        {
+            let begun = passing::hand_over(shared, answer, begun, passing);
+            shared.receive.begun(id, begun);
+            return Ok(None);
+        }
+    }
+    let body = collect(shared, &mut answer, begun).await?;
     answer.finish(&shared.pool);
     if body.trim_ascii().is_empty() {
         return Err(Undelivered::Status {
@@ -210,7 +229,7 @@ async fn refused(
     if let Content::Json | Content::Unstated = answer.content()
         && answer.encoding().is_none()
     {
-        let body = collect(shared, &mut answer).await?;
+        let body = collect(shared, &mut answer, Vec::new()).await?;
         answer.finish(&shared.pool);
         let shown = preview(&body);
         let reply = Message::parse(body)
@@ -261,10 +280,14 @@ pub(super) async fn refusal(answer: Answer) -> Undelivered {
     unexpected(answer, "").await
 }
 
-async fn collect(shared: &Shared, answer: &mut Answer) -> Result<bytes::Bytes, Undelivered> {
-    let options = &shared.options;
+async fn collect(
+    shared: &Shared,
+    answer: &mut Answer,
+    begun: Vec<u8>,
+) -> Result<bytes::Bytes, Undelivered> {
+    let (cap, stall) = (shared.options.message_cap, shared.options.body_stall);
     answer
-        .collect(options.message_cap, options.body_stall, &shared.budget)
+        .collect(begun, cap, stall, &shared.budget)
         .await
         .map_err(|fault: BodyError| Undelivered::Unknown(fault.to_string()))
 }

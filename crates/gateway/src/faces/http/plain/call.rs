@@ -42,6 +42,7 @@ pub(super) async fn run(
         params,
         headers: None,
         trace,
+        passes_on: false,
     };
     // What is not found goes the same way, so that whoever watches calls hears of it.
     let mut exchange = host.call(admitted).await.map_err(|fault| match found {
@@ -59,6 +60,7 @@ pub(super) async fn run(
     let reply = match outcome {
         Outcome::Reply(reply) => reply,
         Outcome::Failed(fault) => return Err(failed(fault)),
+        Outcome::Begun(_) => return Err(failed(CallError::broke_off())),
     };
     if reply.message.kind() == Kind::Error {
         let said = reply

@@ -88,7 +88,7 @@ async fn ours(url: &http::Uri, at_once: usize) -> u64 {
         let Ok(mut answer) = pool.send(&asked).await else {
             panic!("no answer")
         };
-        let body = answer.collect(1 << 20, Duration::from_secs(10), budget);
+        let body = answer.collect(Vec::new(), 1 << 20, Duration::from_secs(10), budget);
         assert_eq!(body.await.expect("a body").len(), BODY.len());
         answer.finish(pool);
     };
