@@ -176,6 +176,12 @@ pub const API_SEARCH_TURN: Duration = Duration::from_secs(2);
 /// Bytes of messages that have the text of one search, and are looked through again without
 /// their secrets.
 pub const API_SEARCH_BYTES: usize = 8 * 1024 * 1024;
+/// Looks at files and lists at once, each on a thread of its own.
+pub const API_LOOKS: usize = 16;
+/// How many of them are one principal's, or one session's.
+pub const API_LOOKS_EACH: usize = 4;
+/// How many more of one's wait for their turn.
+pub const API_LOOKS_WAITING: usize = 32;
 /// Letters of a server's name that is added.
 pub const API_NAME: usize = 128;
 /// Bytes of a filter.

@@ -82,7 +82,7 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Result<Questions, No> {
     };
     let mut questions = aside(&api.readings, &ask.who, bytes, read).await?;
     if ask.who.role >= Role::Viewer {
-        questions.extend(standing::all(api).await);
+        questions.extend(standing::all(api, &ask.who).await?);
         questions.extend(proposals::all(api, all));
         if all {
             questions.extend(api.standing.closed());
@@ -138,7 +138,7 @@ async fn one(api: &Arc<Api>, ask: &Ask, id: &str) -> Result<Question, No> {
     let found = match ask.who.role >= Role::Viewer {
         true => match proposals::find(api, id) {
             Some(found) => Some(found),
-            None => standing::find(api, id).await,
+            None => standing::find(api, &ask.who, id).await?,
         },
         false => None,
     };

@@ -28,11 +28,11 @@ use switchboard_record::audit::Record;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
-        ("GET", "settings") => Reply::json(&all(api, &look(api).await?)),
+        ("GET", "settings") => Reply::json(&all(api, &look(api, &ask.who).await?)),
         ("POST", "settings/read") => understood(api, ask).await,
         ("POST", "settings/change") => change::answer(api, ask).await,
         ("POST", "reload") => reload(api),
-        ("GET", "imports") => imports::answer(api).await,
+        ("GET", "imports") => imports::answer(api, ask).await,
         ("GET", "audit") => record::answer(api, ask).await,
         _ => Err(No::unavailable("this gateway does not have this")),
     }
@@ -148,7 +148,7 @@ async fn understood(api: &Arc<Api>, ask: &Ask) -> Answer {
     }
     let places = api.options.places();
     let places = places.ok_or_else(super::servers::no_home)?;
-    let look = look(api).await?;
+    let look = look(api, &ask.who).await?;
     let homes = Homes::at(places.home.as_deref().unwrap_or(std::path::Path::new("/")));
     let read = import::snippet::read(&text, &homes);
     let mut faults = read.faults;
