@@ -23,6 +23,8 @@ pub const RELOAD: Duration = Duration::from_secs(10);
 pub const CONTROL_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Event streams of `/api/v1` at once; one listener has at most half of them.
 pub const API_STREAMS: usize = 256;
+/// How many of them are kept for operators, admins and the control token.
+pub const API_STREAMS_KEPT: usize = 32;
 /// Events of one topic that are kept for whoever comes back.
 pub const API_EVENTS_KEPT: usize = 1024;
 /// Bytes of them.

@@ -169,7 +169,11 @@ impl Api {
             keeper: Keeper::default(),
             standing: questions::Standing::default(),
             out: Out::default(),
-            streams: Quota::new("event streams", crate::limits::API_STREAMS),
+            streams: Quota::with_reserve(
+                "event streams",
+                crate::limits::API_STREAMS,
+                crate::limits::API_STREAMS_KEPT,
+            ),
             searches: calls::Searches::default(),
             looks: calls::Searches::short(),
             readings: calls::Searches::default(),
