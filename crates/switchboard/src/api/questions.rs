@@ -37,10 +37,16 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("GET", id) => Reply::json(&one(api, ask, id).await?),
         ("POST", id) if ask.route.path.ends_with("/reveal") => reveal(api, ask, id),
         (_, id) => {
-            let said: Said = ask.body()?;
-            let taken = match desk_question(api, ask, id) {
+            let question = desk_question(api, ask, id);
+            // Nothing is read that cannot be an answer to anything.
+            let is_proposal = question.is_none() && is_proposal(api, ask, id);
+            if question.is_none() && !is_proposal && ask.who.role < Role::Operator {
+                return Err(unknown());
+            }
+            let said: Said = ask.large(&api.readings).await?;
+            let taken = match question {
                 Some(question) => at_desk(api, ask, &question, &said).await?,
-                None if is_proposal(api, ask, id) => Taken {
+                None if is_proposal => Taken {
                     question: proposals::answer(api, ask, id, &said.action).await?,
                     open: None,
                 },

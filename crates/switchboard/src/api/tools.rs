@@ -25,32 +25,42 @@ use switchboard_model::{ModelTool, Validators, Verdict, form, limits::PATIENT_VA
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
         ("GET", "tools") => Reply::json(&all(api, ask.word("server").as_deref())),
-        ("POST", "tools/rules") => rules::answer(api, ask),
+        ("POST", "tools/rules") => rules::answer(api, ask).await,
         ("POST", "forms") => {
-            let Form { schema, value } = ask.body()?;
-            let faults = match &value {
-                Some(value) => faults(&schema, value).await?,
+            let made = |Form { schema, value }: Form| {
+                let root = form::fields(&schema);
+                let texts = value.map(|value| texts(&schema, &value)).transpose()?;
+                Ok((root, texts))
+            };
+            let (root, texts) = ask.made_of(&api.readings, made).await?;
+            let faults = match texts {
+                Some(texts) => faults(&texts).await?,
                 None => Vec::new(),
             };
-            Reply::json(&Fields {
-                root: form::fields(&schema),
-                faults,
-            })
+            Reply::json(&Fields { root, faults })
         }
         ("POST", "validate") => {
-            let Validate { schema, value } = ask.body()?;
-            let faults = faults(&schema, &value).await?;
+            let made = |Validate { schema, value }: Validate| texts(&schema, &value);
+            let texts = ask.made_of(&api.readings, made).await?;
+            let faults = faults(&texts).await?;
             Reply::json(&Validated { faults })
         }
         _ => Err(No::unavailable("this gateway does not have this")),
     }
 }
 
-/// What is wrong with a value, by the validator that calls go through.
-async fn faults(schema: &Value, value: &Value) -> Result<Vec<Fault>, No> {
+/// The text of a schema, and of a value that is held to it.
+type Texts = (Vec<u8>, Vec<u8>);
+
+fn texts(schema: &Value, value: &Value) -> Result<Texts, No> {
     let text = |value: &Value| serde_json::to_vec(value).map_err(|fault| No::broken(&fault));
+    Ok((text(schema)?, text(value)?))
+}
+
+/// What is wrong with a value, by the validator that calls go through.
+async fn faults((schema, value): &Texts) -> Result<Vec<Fault>, No> {
     let validators = Validators::new(PATIENT_VALIDATION);
-    match validators.check(&text(schema)?, &text(value)?).await {
+    match validators.check(schema, value).await {
         Verdict::Valid => Ok(Vec::new()),
         Verdict::Invalid(invalid) => Ok(invalid
             .issues
@@ -89,7 +99,10 @@ pub(super) async fn unfit(
     let Some(content) = result.get("structuredContent") else {
         return vec!["structuredContent is missing".to_owned()];
     };
-    match faults(schema, content).await {
+    let Ok(texts) = texts(schema, content) else {
+        return Vec::new();
+    };
+    match faults(&texts).await {
         Ok(faults) => faults
             .into_iter()
             .map(|fault| format!("{} {}", fault.path, fault.error).trim().to_owned())

@@ -26,7 +26,7 @@ use switchboard_local::diff;
 use switchboard_record::audit::Record;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
-    let mut edit: Edit = ask.body()?;
+    let mut edit: Edit = ask.large(&api.readings).await?;
     let places = api.options.places().ok_or_else(no_home)?;
     let path = path(&edit, &places)?;
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
