@@ -249,6 +249,7 @@ fn operation(types: &Types, route: &Route) -> Value {
         operation["requestBody"] = json!({
             "content": { "application/json": { "schema": known.schema } },
         });
+        operation["requestBody"]["x-most-bytes"] = route.body.into();
     }
     operation
 }
@@ -299,8 +300,9 @@ const INTRODUCTION: &str = "\
 Below `/api/v1/` at the gateway's address. Every request shows a token, as `Authorization:
 Bearer …`: the control token or a session that a single-use code opened (role *admin*), or a
 client's token (role *own*: its own calls and questions). `switchboard console` prints an
-address with a code; `POST session` takes it. Bodies are JSON of at most 1 MiB, and a field
-that is not known is refused. A status of 400 or more comes with a [`Refused`](#refused). The
+address with a code; `POST session` takes it. Bodies are JSON of at most 16 KiB, or
+of as much as their route says (`x-most-bytes` in openapi.json), and a field that is not known
+is refused. A status of 400 or more comes with a [`Refused`](#refused). The
 same as a document for programs: [openapi.json](openapi.json); as types for TypeScript:
 [api.d.ts](api.d.ts).
 ";

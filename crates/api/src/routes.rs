@@ -1,7 +1,7 @@
 //! Every route, with who may use it. The gateway serves just these, the reference lists them,
 //! and a test walks them with each role.
 
-use crate::sessions::Role;
+use crate::{limits, sessions::Role};
 
 /// A route.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub struct Route {
     pub does: &'static str,
     /// The type of the body, if it takes one.
     pub takes: Option<&'static str>,
+    /// The most bytes of that body.
+    pub body: usize,
     /// The type of the answer.
     pub gives: &'static str,
 }
@@ -42,6 +44,12 @@ impl Route {
         self.edits = Edits::Always;
         self
     }
+
+    /// Takes a body of this many bytes.
+    const fn taking(mut self, bytes: usize) -> Self {
+        self.body = bytes;
+        self
+    }
 }
 
 /// Whoever sees what is another's is a viewer at least.
@@ -61,6 +69,7 @@ const fn get(path: &'static str, role: Role, gives: &'static str, does: &'static
         edits: Edits::Never,
         does,
         takes: None,
+        body: limits::BODY,
         gives,
     }
 }
@@ -129,7 +138,8 @@ pub const ROUTES: &[Route] = &[
         "calls::Make",
         "calls::Made",
         "Makes a call.",
-    ),
+    )
+    .taking(limits::BODY_ARGUMENTS),
     post(
         "apps",
         Role::Operator,
@@ -143,7 +153,8 @@ pub const ROUTES: &[Route] = &[
         "calls::Replay",
         "calls::Replayed",
         "Makes a call again, as it was or changed.",
-    ),
+    )
+    .taking(limits::BODY_ARGUMENTS),
     post(
         "calls/{id}/reveal",
         Role::Admin,
@@ -216,6 +227,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         others: Role::Operator,
         edits: Edits::WithALastingAnswer,
+        body: limits::BODY_ARGUMENTS,
         ..post(
             "questions/{id}",
             Role::Own,
@@ -330,6 +342,7 @@ pub const ROUTES: &[Route] = &[
         "settings::Written",
         "Writes rules, with the difference first.",
     )
+    .taking(limits::BODY_ENTRY)
     .editing(),
     post(
         "forms",
@@ -337,14 +350,16 @@ pub const ROUTES: &[Route] = &[
         "tools::Form",
         "tools::Fields",
         "A schema as fields.",
-    ),
+    )
+    .taking(limits::BODY_ARGUMENTS),
     post(
         "validate",
         Role::Viewer,
         "tools::Validate",
         "tools::Validated",
         "Holds a value to a schema.",
-    ),
+    )
+    .taking(limits::BODY_ARGUMENTS),
     get(
         "pins/{server}",
         Role::Viewer,
@@ -371,7 +386,8 @@ pub const ROUTES: &[Route] = &[
         "settings::Snippet",
         "settings::Understood",
         "Explains a pasted snippet.",
-    ),
+    )
+    .taking(limits::BODY_SNIPPET),
     get(
         "imports",
         Role::Operator,
@@ -385,6 +401,7 @@ pub const ROUTES: &[Route] = &[
         "settings::Written",
         "Adds or removes an entry, with the difference first.",
     )
+    .taking(limits::BODY_ENTRY)
     .editing(),
     post(
         "reload",

@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 /// Answers under `/api/`.
 pub trait Control: Send + Sync {
     /// Whether this may be asked at all, before its body is read: what is refused here
-    /// costs nobody anything.
+    /// costs nobody anything. How many bytes that body may have.
     ///
     /// # Errors
     /// The answer, where it may not.
-    fn may_ask(&self, _asked: &Asked) -> Result<(), Box<Controlled>> {
-        Ok(())
+    fn may_ask(&self, _asked: &Asked) -> Result<usize, Box<Controlled>> {
+        Ok(crate::limits::API_BODY)
     }
 
     /// Answers a request.

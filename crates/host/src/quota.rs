@@ -1,6 +1,7 @@
 //! Caps that exist twice: for all, and for one principal. Where two or more
 //! principals are known, one of them has at most half, so that none can keep the
-//! others out.
+//! others out. Of places ([`Quota`]) it is half of what the others leave: two that
+//! took a half each would leave nothing to a third.
 
 pub use switchboard_transport::Full;
 pub(crate) use switchboard_transport::Whose;
@@ -39,6 +40,17 @@ impl Held {
     /// Why there is no room for one more, if that is so.
     pub(crate) fn full(&self, what: &'static str, most: usize) -> Option<Full> {
         let half = if self.several { most / 2 } else { most };
+        self.full_beyond(what, most, half)
+    }
+
+    /// The same where one has at most half of what the others leave; of the last one all.
+    fn full_of_what_is_left(&self, what: &'static str, most: usize) -> Option<Full> {
+        let left = most.saturating_sub(self.all - self.own);
+        let half = if self.several { left.div_ceil(2) } else { most };
+        self.full_beyond(what, most, half)
+    }
+
+    fn full_beyond(&self, what: &'static str, most: usize, half: usize) -> Option<Full> {
         let whose = if self.all >= most {
             Whose::All
         } else if self.own >= half {
@@ -62,6 +74,8 @@ pub(crate) trait HeldBy {
 pub struct Quota {
     what: &'static str,
     most: usize,
+    /// How many of them are kept for those who come first.
+    reserve: usize,
     taken: Mutex<HashMap<Arc<str>, usize>>,
 }
 
@@ -75,22 +89,47 @@ pub struct Place {
 impl Quota {
     /// So many of these in all.
     pub fn new(what: &'static str, most: usize) -> Arc<Self> {
+        Self::with_reserve(what, most, 0)
+    }
+
+    /// The same, of which so many are kept for those who come first: see
+    /// [`take_first`](Self::take_first).
+    pub fn with_reserve(what: &'static str, most: usize, reserve: usize) -> Arc<Self> {
         Arc::new(Self {
             what,
             most,
+            reserve: reserve.min(most),
             taken: Mutex::default(),
         })
     }
 
     /// Takes a place. `several` says whether more than one principal is known.
     pub fn take(self: &Arc<Self>, principal: &Arc<str>, several: bool) -> Result<Place, Full> {
+        self.take_of(principal, several, self.most - self.reserve)
+    }
+
+    /// Takes one for somebody who comes before others: also of those that are kept.
+    pub fn take_first(
+        self: &Arc<Self>,
+        principal: &Arc<str>,
+        several: bool,
+    ) -> Result<Place, Full> {
+        self.take_of(principal, several, self.most)
+    }
+
+    fn take_of(
+        self: &Arc<Self>,
+        principal: &Arc<str>,
+        several: bool,
+        most: usize,
+    ) -> Result<Place, Full> {
         let mut taken = self.taken.lock();
         let held = Held {
             all: taken.values().sum(),
             own: taken.get(principal).copied().unwrap_or_default(),
             several: several || taken.keys().any(|other| other != principal),
         };
-        if let Some(full) = held.full(self.what, self.most) {
+        if let Some(full) = held.full_of_what_is_left(self.what, most) {
             return Err(full);
         }
         *taken.entry(principal.clone()).or_default() += 1;
@@ -155,5 +194,41 @@ mod tests {
         // Another that holds something is known by that.
         let full = quota.take(&who("a"), false).unwrap_err();
         assert_eq!(full.whose, Whose::Principal);
+    }
+
+    /// Each takes all that it can, one after the other: there is still room for the next.
+    #[test]
+    fn several_that_take_all_they_can_leave_room_for_others() {
+        let quota = Quota::with_reserve("streams", 256, 32);
+        let mut taken = Vec::new();
+        for name in ["a", "b", "c", "d"] {
+            let before = taken.len();
+            while let Ok(place) = quota.take(&who(name), true) {
+                taken.push(place);
+            }
+            assert!(taken.len() > before, "{name} has none");
+        }
+        let next = quota.take(&who("e"), true);
+        assert!(next.is_ok(), "{} are taken: {next:?}", taken.len());
+        // What nobody else is given there is for those who come first.
+        for number in 0..300 {
+            taken.extend(quota.take(&who(&format!("p{number}")), true));
+        }
+        assert!(quota.take(&who("last"), true).is_err());
+        assert!(quota.take_first(&who("operator"), true).is_ok());
+    }
+
+    /// Whoever has left leaves its places to the others.
+    #[test]
+    fn what_one_gives_back_is_for_the_others() {
+        let quota = Quota::new("things", 8);
+        let take = |name: &str| -> Vec<Place> {
+            std::iter::from_fn(|| quota.take(&who(name), true).ok()).collect()
+        };
+        let first = take("a");
+        let second = take("b");
+        assert_eq!((first.len(), second.len()), (4, 2));
+        drop(first);
+        assert_eq!(take("b").len(), 2);
     }
 }

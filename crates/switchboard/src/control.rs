@@ -96,11 +96,11 @@ fn gone() -> Controlled {
 }
 
 impl Control for GatewayControl {
-    fn may_ask(&self, asked: &Asked) -> Result<(), Box<Controlled>> {
+    fn may_ask(&self, asked: &Asked) -> Result<usize, Box<Controlled>> {
         match asked.path.starts_with(api::VERSION) {
             true => api::may(&self.api, asked).map_err(|no| Box::new(no.into())),
             // The face has seen the control token.
-            false => Ok(()),
+            false => Ok(switchboard_api::limits::BODY),
         }
     }
 

@@ -23,6 +23,8 @@ pub const RELOAD: Duration = Duration::from_secs(10);
 pub const CONTROL_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Event streams of `/api/v1` at once; one listener has at most half of them.
 pub const API_STREAMS: usize = 256;
+/// How many of them are kept for operators, admins and the control token.
+pub const API_STREAMS_KEPT: usize = 32;
 /// Events of one topic that are kept for whoever comes back.
 pub const API_EVENTS_KEPT: usize = 1024;
 /// Bytes of them.
@@ -176,6 +178,12 @@ pub const API_SEARCH_TURN: Duration = Duration::from_secs(2);
 /// Bytes of messages that have the text of one search, and are looked through again without
 /// their secrets.
 pub const API_SEARCH_BYTES: usize = 8 * 1024 * 1024;
+/// Looks at files and lists at once, each on a thread of its own.
+pub const API_LOOKS: usize = 16;
+/// How many of them are one principal's, or one session's.
+pub const API_LOOKS_EACH: usize = 4;
+/// How many more of one's wait for their turn.
+pub const API_LOOKS_WAITING: usize = 32;
 /// Letters of a server's name that is added.
 pub const API_NAME: usize = 128;
 /// Bytes of a filter.

@@ -10,12 +10,20 @@ use switchboard_wire::{Era, Revision};
 
 /// The text of a cassette of these calls, without secrets, as far as their messages are kept:
 /// what was said between us and their servers. What servers say of themselves and list is
-/// added as it is known now. `sees`: who asks for it; `by`: our version.
-pub fn export(host: &Host, tap: &Tap, numbers: &[u64], sees: Sees, by: &str) -> String {
+/// added as it is known now. `sees`: who asks for it; `by`: our version. `is_over`: whether
+/// nobody waits for it any more; no further call is copied then.
+pub fn export(
+    host: &Host,
+    tap: &Tap,
+    numbers: &[u64],
+    sees: Sees,
+    by: &str,
+    is_over: &dyn Fn() -> bool,
+) -> String {
     let mut calls = Vec::new();
     let mut servers: BTreeMap<(String, Era), String> = BTreeMap::new();
     let mut first = None;
-    for number in numbers {
+    for number in numbers.iter().take_while(|_| !is_over()) {
         let Some(detail) = tap.detail(*number, sees, Secrets::Cut) else {
             continue;
         };

@@ -1,6 +1,9 @@
 //! What was asked: who asks, the parts of the path, the query, the body.
 
-use super::answer::No;
+use super::{
+    answer::No,
+    calls::{Searches, aside},
+};
 use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -136,16 +139,40 @@ impl Ask {
     /// The body as what the route takes. Nothing at all is as good as `{}`; a field that
     /// is not known is refused.
     pub(crate) fn body<T: DeserializeOwned + Serialize>(&self) -> Result<T, No> {
-        let text: &[u8] = match self.body.trim_ascii() {
-            b"" => b"{}",
-            text => text,
-        };
-        read(text)
+        read(&self.body)
+    }
+
+    /// The same of a body that may be large, which is read aside then: everybody else is
+    /// served on this thread.
+    pub(crate) async fn large<T>(&self, readings: &Searches) -> Result<T, No>
+    where
+        T: DeserializeOwned + Serialize + Send + 'static,
+    {
+        self.made_of(readings, Ok).await
+    }
+
+    /// What is made of such a body, where making it takes its time as well.
+    pub(crate) async fn made_of<T, M>(
+        &self,
+        readings: &Searches,
+        make: impl FnOnce(T) -> Result<M, No> + Send + 'static,
+    ) -> Result<M, No>
+    where
+        T: DeserializeOwned + Serialize,
+        M: Send + 'static,
+    {
+        let body = self.body.clone();
+        let bytes = body.len();
+        aside(readings, &self.who, bytes, move || make(read(&body)?)).await?
     }
 }
 
 /// A value in which every field is one that we know.
-fn read<T: DeserializeOwned + Serialize>(text: &[u8]) -> Result<T, No> {
+fn read<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<T, No> {
+    let text: &[u8] = match body.trim_ascii() {
+        b"" => b"{}",
+        text => text,
+    };
     let no_json = |fault: serde_json::Error| No::invalid(format!("the body is no JSON: {fault}"));
     let sent: Value = serde_json::from_slice(text).map_err(no_json)?;
     let mut reader = serde_json::Deserializer::from_slice(text);
@@ -182,36 +209,41 @@ fn escaped(key: &str) -> String {
 }
 
 /// A field that was sent and that nothing was made of. Values that are taken as they are
-/// come back as they were, so that nothing in them is one.
+/// come back as they were, so that nothing in them is one. Where it is is written down only
+/// when it was found: most bodies have none, and some have a million places.
 fn unknown(sent: &Value, known: &Value) -> Option<String> {
-    let mut left = vec![(String::new(), sent, known)];
-    while let Some((at, sent, known)) = left.pop() {
-        match (sent, known) {
-            (Value::Object(sent), Value::Object(known)) => {
-                for (key, value) in sent {
-                    let at = format!("{at}/{}", escaped(key));
-                    match known.get(key) {
-                        Some(known) => left.push((at, value, known)),
-                        None => return Some(at),
-                    }
-                }
-            }
-            (Value::Array(sent), Value::Array(known)) => {
-                let both = sent.iter().zip(known).enumerate();
-                left.extend(
-                    both.map(|(index, (sent, known))| (format!("{at}/{index}"), sent, known)),
-                );
-            }
-            _ => {}
+    let mut steps = unknown_in(sent, known)?;
+    steps.reverse();
+    Some(steps.iter().map(|step| format!("/{step}")).collect())
+}
+
+/// The steps that lead to such a field, the last one first. No deeper than JSON is read.
+fn unknown_in(sent: &Value, known: &Value) -> Option<Vec<String>> {
+    let below = |sent, known, step: &dyn Fn() -> String| {
+        let mut steps = unknown_in(sent, known)?;
+        steps.push(step());
+        Some(steps)
+    };
+    match (sent, known) {
+        (Value::Object(sent), Value::Object(known)) => {
+            sent.iter().find_map(|(key, value)| match known.get(key) {
+                Some(known) => below(value, known, &|| escaped(key)),
+                None => Some(vec![escaped(key)]),
+            })
         }
+        (Value::Array(sent), Value::Array(known)) => {
+            let both = sent.iter().zip(known).enumerate();
+            let mut both = both.map(|(index, (sent, known))| (index, sent, known));
+            both.find_map(|(index, sent, known)| below(sent, known, &|| index.to_string()))
+        }
+        _ => None,
     }
-    None
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard_api::{calls::Replay, tools::Form};
+    use switchboard_api::{calls::Replay, limits, routes::ROUTES, tools::Form};
 
     #[test]
     fn a_field_that_nobody_knows_is_named() {
@@ -224,5 +256,29 @@ mod tests {
         // What is taken as it is has fields of its own.
         let form: Form = read(br#"{"schema":{"type":"object","x":{"y":[{"z":1}]}}}"#).unwrap();
         assert_eq!(form.schema["x"]["y"][0]["z"], 1);
+        let no = read::<Replay>(br#"{"set":[{"path":"/a"},{"path":"/b","a/b":1}]}"#).unwrap_err();
+        assert!(format!("{no:?}").contains("/set/1/a~1b"), "{no:?}");
+    }
+
+    /// Whoever sends something large has it read on another thread: this one has done
+    /// something else before it is over.
+    #[tokio::test]
+    async fn a_large_body_is_read_aside() {
+        let numbers = "1,".repeat(limits::BODY_ARGUMENTS / 4);
+        let body = format!(r#"{{"schema":[{numbers}1]}}"#);
+        let route = ROUTES.iter().find(|route| route.path == "forms").unwrap();
+        let here = switchboard_gateway::Counts::default();
+        let ask = |body: String| {
+            let who = Who::stranger();
+            Ask::new(route, Vec::new(), who, here, String::new(), body.into())
+        };
+        let readings = Searches::default();
+        let this = std::thread::current().id();
+        let read_on = async |body: String| {
+            let made = |_: Form| Ok(std::thread::current().id());
+            ask(body).made_of(&readings, made).await.unwrap()
+        };
+        assert_ne!(read_on(body).await, this);
+        assert_eq!(read_on(r#"{"schema":{}}"#.to_owned()).await, this);
     }
 }

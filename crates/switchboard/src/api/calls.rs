@@ -7,7 +7,7 @@ mod replay;
 mod search;
 
 pub(super) use follow::follow;
-pub(super) use search::{Searches, aside, until_left};
+pub(super) use search::{Searches, aside, shortly, until_left};
 
 /// Somebody of this principal, as lists are seen.
 pub(super) fn client(principal: &str) -> Client {
@@ -178,7 +178,11 @@ async fn page(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answer {
         }
         page
     };
-    let page = search::look(&api.searches, &tapping.tap, filter, ask, look);
+    let turns = match filter.needs_messages() {
+        true => &api.searches,
+        false => &api.looks,
+    };
+    let page = search::look(turns, &tapping.tap, filter, ask, look);
     Reply::json(&page.await?)
 }
 

@@ -20,7 +20,11 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         None => None,
     };
     let since = ask.number("since")?;
-    let place = api.streams.take(&ask.who.holder(), true);
+    let holder = ask.who.holder();
+    let place = match ask.who.role >= Role::Operator {
+        true => api.streams.take_first(&holder, true),
+        false => api.streams.take(&holder, true),
+    };
     let place = place.map_err(|full| No::too_many(full.to_string()))?;
     let wish = Wish {
         topics,

@@ -13,7 +13,6 @@ use switchboard_host::catalog::{List, Merged};
 use switchboard_model::cost;
 use switchboard_process as process;
 use switchboard_record::{audit::Record, tap::quoted};
-use switchboard_tasks as tasks;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match ask.route.path {
@@ -37,14 +36,14 @@ async fn metrics(api: &Api, ask: &Ask) -> Answer {
     let (seconds, lines) = counting.calls().lines();
     let budget = api.host.budget();
     // What processes use is read from files.
-    let own = tasks::blocking(process::own_usage).await.ok();
+    let own = calls::shortly(&api.looks, &ask.who, process::own_usage).await?;
     Reply::json(&Metrics {
         seconds,
         lines,
         in_flight: budget.calls(),
         parked: ask.here.parked,
         budget: (budget.used() as u64, budget.cap() as u64),
-        memory: own.map(|own| own.memory),
+        memory: Some(own.memory),
     })
 }
 

@@ -97,6 +97,8 @@ pub(crate) struct Api {
     pub(crate) frames: Arc<Frames>,
     /// Who looks into messages.
     searches: calls::Searches,
+    /// Who looks at files and lists.
+    looks: calls::Searches,
     /// Who reads large ones.
     readings: calls::Searches,
     /// Where it listens, once it does.
@@ -167,8 +169,13 @@ impl Api {
             keeper: Keeper::default(),
             standing: questions::Standing::default(),
             out: Out::default(),
-            streams: Quota::new("event streams", crate::limits::API_STREAMS),
+            streams: Quota::with_reserve(
+                "event streams",
+                crate::limits::API_STREAMS,
+                crate::limits::API_STREAMS_KEPT,
+            ),
             searches: calls::Searches::default(),
+            looks: calls::Searches::short(),
             readings: calls::Searches::default(),
             address: OnceLock::new(),
             instance: switchboard_local::random::id().unwrap_or_default(),

@@ -249,7 +249,7 @@ pub(super) async fn answer(
         return Err(No::conflict("it was answered already"));
     }
     let places = api.options.places().ok_or_else(no_home)?;
-    let look = look(api).await?;
+    let look = look(api, &ask.who).await?;
     if yes {
         // All that was looked at then is looked at again: policy, the program, the entry.
         let written = proposal.kept.edit.entry.clone().unwrap_or_default();

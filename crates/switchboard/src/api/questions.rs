@@ -38,10 +38,16 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("GET", id) => Reply::json(&one(api, ask, id).await?),
         ("POST", id) if ask.route.path.ends_with("/reveal") => reveal(api, ask, id),
         (_, id) => {
-            let said: Said = ask.body()?;
-            let taken = match desk_question(api, ask, id) {
+            let question = desk_question(api, ask, id);
+            // Nothing is read that cannot be an answer to anything.
+            let is_proposal = question.is_none() && is_proposal(api, ask, id);
+            if question.is_none() && !is_proposal && ask.who.role < Role::Operator {
+                return Err(unknown());
+            }
+            let said: Said = ask.large(&api.readings).await?;
+            let taken = match question {
                 Some(question) => at_desk(api, ask, &question, &said).await?,
-                None if is_proposal(api, ask, id) => Taken {
+                None if is_proposal => Taken {
                     question: proposals::answer(api, ask, id, &said.action).await?,
                     open: None,
                 },
@@ -83,7 +89,7 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Result<Questions, No> {
     };
     let mut questions = aside(&api.readings, &ask.who, bytes, read).await?;
     if ask.who.role >= Role::Viewer {
-        questions.extend(standing::all(api).await);
+        questions.extend(standing::all(api, &ask.who).await?);
         questions.extend(proposals::all(api, all));
         if all {
             questions.extend(api.standing.closed());
@@ -139,7 +145,7 @@ async fn one(api: &Arc<Api>, ask: &Ask, id: &str) -> Result<Question, No> {
     let found = match ask.who.role >= Role::Viewer {
         true => match proposals::find(api, id) {
             Some(found) => Some(found),
-            None => standing::find(api, id).await,
+            None => standing::find(api, &ask.who, id).await?,
         },
         false => None,
     };

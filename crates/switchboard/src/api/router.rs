@@ -9,7 +9,10 @@ use super::{
     state, tokens, tools,
 };
 use std::sync::Arc;
-use switchboard_api::routes::{Edits, ROUTES, Route};
+use switchboard_api::{
+    questions::Answer as Said,
+    routes::{Edits, ROUTES, Route},
+};
 use switchboard_gateway::{Asked, Controlled};
 use switchboard_local::percent;
 
@@ -25,9 +28,10 @@ const OPENING: [(&str, &str); 5] = [
     ("POST", "session/renew"),
 ];
 
-/// Whether somebody may ask this at all: looked at before anything else is.
-pub(crate) fn may(api: &Api, asked: &Asked) -> Result<(), No> {
-    find(api.may, asked).map(drop)
+/// Whether somebody may ask this at all: looked at before anything else is. How many bytes
+/// its body may have.
+pub(crate) fn may(api: &Api, asked: &Asked) -> Result<usize, No> {
+    find(api.may, asked).map(|(route, ..)| route.body)
 }
 
 /// Answers.
@@ -38,7 +42,7 @@ pub(crate) async fn answer(api: &Arc<Api>, asked: Asked) -> Controlled {
                 query, body, here, ..
             } = asked;
             let ask = Ask::new(route, parts, who, here, query, body);
-            match lasting(api.may, &ask) {
+            match lasting(api, &ask).await {
                 Ok(()) => dispatch(api, ask).await,
                 Err(no) => Err(no),
             }
@@ -85,11 +89,15 @@ fn permitted(may: May, route: &Route, who: &Who) -> Result<(), No> {
 }
 
 /// Whether an answer that lasts may be given here.
-fn lasting(may: May, ask: &Ask) -> Result<(), No> {
-    if ask.route.edits != Edits::WithALastingAnswer || may.edit {
+async fn lasting(api: &Api, ask: &Ask) -> Result<(), No> {
+    if ask.route.edits != Edits::WithALastingAnswer || api.may.edit {
         return Ok(());
     }
-    let answer: switchboard_api::questions::Answer = ask.body()?;
+    let answer: Said = ask.large(&api.readings).await?;
+    may_last(api.may, &answer)
+}
+
+fn may_last(may: May, answer: &Said) -> Result<(), No> {
     match answer.lasts() {
         true => may.be_edited(),
         false => Ok(()),

@@ -9,7 +9,8 @@ mod watched;
 use super::{
     Api,
     answer::{Answer, No, Reply},
-    asking::Ask,
+    asking::{Ask, Who},
+    calls::shortly,
     now, state, without,
 };
 use crate::{
@@ -40,30 +41,28 @@ use switchboard_host::{
 };
 use switchboard_local::{secret, visible};
 use switchboard_process::Usage;
-use switchboard_tasks as tasks;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
         ("GET", "servers") => served::all(api, ask).await,
         ("GET", "servers/{segment}/report") => served::report(api, ask.part()).await,
-        ("GET", "servers/{segment}") => detail(api, ask.part()).await,
-        ("GET", "servers/{segment}/stderr") => stderr(api, ask.part()).await,
+        ("GET", "servers/{segment}") => detail(api, ask).await,
+        ("GET", "servers/{segment}/stderr") => stderr(api, ask).await,
         ("GET", "servers/{segment}/sign-in") => sign_in::answer(&member(api, ask.part())?),
         ("GET", "servers/{segment}/{list}") => list(api, ask).await,
         ("POST", path) => {
             let verb = path.rsplit('/').next().unwrap_or_default();
             verbs::act(api, ask, verb).await
         }
-        ("GET", "explain/{name}") => Reply::json(&explained::of(api, ask.part()).await?),
+        ("GET", "explain/{name}") => Reply::json(&explained::of(api, ask).await?),
         _ => Err(No::unavailable("this gateway does not have this")),
     }
 }
 
 /// What is configured, read anew.
-pub(super) async fn look(api: &Api) -> Result<Look, No> {
+pub(super) async fn look(api: &Api, who: &Who) -> Result<Look, No> {
     let options = api.options.clone();
-    let looked = tasks::blocking(move || Config::look(&options)).await;
-    looked.map_err(|fault| No::broken(&fault))
+    shortly(&api.looks, who, move || Config::look(&options)).await
 }
 
 /// The member that a name or a segment of a path means: one that counts if there is one.
@@ -99,10 +98,11 @@ pub(super) fn missing(name: &str) -> No {
     No::not_found(format!("there is no server {name:?}"))
 }
 
-async fn detail(api: &Arc<Api>, name: &str) -> Answer {
+async fn detail(api: &Arc<Api>, ask: &Ask) -> Answer {
+    let name = ask.part();
     let member = member(api, name)?;
     let entry = &member.entry;
-    let look = look(api).await?;
+    let look = look(api, &ask.who).await?;
     let (approval, approval_digest) = approval(api, &look, &entry.name).unzip();
     let mut detail = Detail {
         server: state::server(api, &entry.name).ok_or_else(|| missing(name))?,
@@ -134,20 +134,20 @@ async fn detail(api: &Arc<Api>, name: &str) -> Answer {
                 .any(|(principal, called)| **principal == visitor.principal && called == name)
         });
         detail.clients = uses.map(state::client).collect();
-        detail.processes = processes(server).await;
+        detail.processes = processes(api, &ask.who, server).await?;
     }
     Reply::json(&detail)
 }
 
-async fn processes(server: &Arc<Server>) -> Vec<Process> {
+async fn processes(api: &Api, who: &Who, server: &Arc<Server>) -> Result<Vec<Process>, No> {
     let pids = server.processes();
     let looked = pids.clone();
-    let used = tasks::blocking(move || {
+    let used = shortly(&api.looks, who, move || {
         let used = switchboard_process::usage_of(&looked);
         let ages = switchboard_process::age_of(&looked);
         used.into_iter().zip(ages).collect::<Vec<_>>()
     });
-    let used = used.await.unwrap_or_default();
+    let used = used.await?;
     let process = |(pid, (used, age)): (&u32, (Usage, Option<Duration>))| {
         let seconds = age.map(|age| age.as_secs_f64()).filter(|age| *age > 0.0);
         let since = age.and_then(|age| u64::try_from(age.as_millis()).ok());
@@ -158,7 +158,7 @@ async fn processes(server: &Arc<Server>) -> Vec<Process> {
             since: since.map(|age| now().saturating_sub(age)),
         }
     };
-    pids.iter().zip(used).map(process).collect()
+    Ok(pids.iter().zip(used).map(process).collect())
 }
 
 /// What would be approved, as `approve` shows it, where somebody has yet to.
@@ -174,12 +174,12 @@ fn approval(api: &Api, look: &Look, name: &str) -> Option<(Vec<String>, String)>
     Some((lines, prompt.binding.hash()))
 }
 
-async fn stderr(api: &Arc<Api>, name: &str) -> Answer {
-    let member = member(api, name)?;
+async fn stderr(api: &Arc<Api>, ask: &Ask) -> Answer {
+    let member = member(api, ask.part())?;
     let dirs = api.options.dirs().map_err(|fault| No::broken(&fault))?;
     let file = logs::file(&logs::folder(&dirs), &member.entry.name);
-    let read = tasks::blocking(move || tail(&file)).await;
-    Reply::json(&read.map_err(|fault| No::broken(&fault))?)
+    let read = shortly(&api.looks, &ask.who, move || tail(&file));
+    Reply::json(&read.await?)
 }
 
 /// The last lines of a file; none where it is not there.

@@ -28,11 +28,11 @@ use switchboard_record::audit::Record;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
-        ("GET", "settings") => Reply::json(&all(api, &look(api).await?)),
+        ("GET", "settings") => Reply::json(&all(api, &look(api, &ask.who).await?)),
         ("POST", "settings/read") => understood(api, ask).await,
         ("POST", "settings/change") => change::answer(api, ask).await,
         ("POST", "reload") => reload(api),
-        ("GET", "imports") => imports::answer(api).await,
+        ("GET", "imports") => imports::answer(api, ask).await,
         ("GET", "audit") => record::answer(api, ask).await,
         _ => Err(No::unavailable("this gateway does not have this")),
     }
@@ -142,15 +142,19 @@ fn explained(
 }
 
 async fn understood(api: &Arc<Api>, ask: &Ask) -> Answer {
-    let Snippet { text } = ask.body()?;
+    let places = api.options.places();
+    let places = places.ok_or_else(super::servers::no_home)?;
+    let look = look(api, &ask.who).await?;
+    let made = move |snippet: Snippet| read(&snippet.text, &places, &look);
+    Reply::json(&ask.made_of(&api.readings, made).await?)
+}
+
+fn read(text: &str, places: &Places, look: &Look) -> Result<Understood, No> {
     if text.len() > crate::limits::API_SNIPPET {
         return Err(No::invalid("it is too long").field("/text"));
     }
-    let places = api.options.places();
-    let places = places.ok_or_else(super::servers::no_home)?;
-    let look = look(api).await?;
     let homes = Homes::at(places.home.as_deref().unwrap_or(std::path::Path::new("/")));
-    let read = import::snippet::read(&text, &homes);
+    let read = import::snippet::read(text, &homes);
     let mut faults = read.faults;
     let mut servers = Vec::new();
     for server in read.servers.into_iter().take(crate::limits::API_LIST) {
@@ -163,13 +167,13 @@ async fn understood(api: &Arc<Api>, ask: &Ask) -> Answer {
         };
         let replaces = look.find(&server.name).map(|known| known.entry.place());
         servers.push(Proposed {
-            explained: explained(&look, &entry, &places, server.notes),
+            explained: explained(look, &entry, places, server.notes),
             entry: server.entry,
             name: server.name,
             replaces,
         });
     }
-    Reply::json(&Understood {
+    Ok(Understood {
         form: read.form,
         servers,
         faults,

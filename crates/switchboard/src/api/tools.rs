@@ -25,34 +25,43 @@ use switchboard_model::{ModelTool, Validators, Verdict, form, limits::PATIENT_VA
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
         ("GET", "tools") => Reply::json(&all(api, ask.word("server").as_deref())),
-        ("POST", "tools/rules") => rules::answer(api, ask),
+        ("POST", "tools/rules") => rules::answer(api, ask).await,
         ("POST", "forms") => {
-            let Form { schema, value } = ask.body()?;
-            let faults = match &value {
-                Some(value) => faults(&schema, value).await?.0,
+            let made = |Form { schema, value }: Form| {
+                let root = form::fields(&schema);
+                let texts = value.map(|value| texts(&schema, &value)).transpose()?;
+                Ok((root, texts))
+            };
+            let (root, texts) = ask.made_of(&api.readings, made).await?;
+            let faults = match texts {
+                Some(texts) => faults(&texts).await?.0,
                 None => Vec::new(),
             };
-            Reply::json(&Fields {
-                root: form::fields(&schema),
-                faults,
-            })
+            Reply::json(&Fields { root, faults })
         }
         ("POST", "validate") => {
-            let Validate { schema, value } = ask.body()?;
-            let (faults, unchecked) = faults(&schema, &value).await?;
+            let made = |Validate { schema, value }: Validate| texts(&schema, &value);
+            let texts = ask.made_of(&api.readings, made).await?;
+            let (faults, unchecked) = faults(&texts).await?;
             Reply::json(&Validated { faults, unchecked })
         }
         _ => Err(No::unavailable("this gateway does not have this")),
     }
 }
 
+/// The text of a schema, and of a value that is held to it.
+type Texts = (Vec<u8>, Vec<u8>);
+
+fn texts(schema: &Value, value: &Value) -> Result<Texts, No> {
+    let text = |value: &Value| serde_json::to_vec(value).map_err(|fault| No::broken(&fault));
+    Ok((text(schema)?, text(value)?))
+}
+
 /// What is wrong with a value, by the validator that calls go through, and which patterns of
 /// the schema that does not look at.
-async fn faults(schema: &Value, value: &Value) -> Result<(Vec<Fault>, Vec<String>), No> {
-    let text = |value: &Value| serde_json::to_vec(value).map_err(|fault| No::broken(&fault));
+async fn faults((schema, value): &Texts) -> Result<(Vec<Fault>, Vec<String>), No> {
     let validators = Validators::new(PATIENT_VALIDATION);
-    let schema = text(schema)?;
-    let faults = match validators.check(&schema, &text(value)?).await {
+    let faults = match validators.check(schema, value).await {
         Verdict::Valid => Vec::new(),
         Verdict::Invalid(invalid) => invalid
             .issues
@@ -67,7 +76,7 @@ async fn faults(schema: &Value, value: &Value) -> Result<(Vec<Fault>, Vec<String
             return Err(no.field("/schema"));
         }
     };
-    Ok((faults, validators.left_out(&schema)))
+    Ok((faults, validators.left_out(schema)))
 }
 
 /// Where a result does not fit what its tool says of its results, as its server lists it.
@@ -93,7 +102,10 @@ pub(super) async fn unfit(
     let Some(content) = result.get("structuredContent") else {
         return vec!["structuredContent is missing".to_owned()];
     };
-    match faults(schema, content).await {
+    let Ok(texts) = texts(schema, content) else {
+        return Vec::new();
+    };
+    match faults(&texts).await {
         Ok((faults, _)) => faults
             .into_iter()
             .map(|fault| format!("{} {}", fault.path, fault.error).trim().to_owned())

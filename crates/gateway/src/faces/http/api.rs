@@ -173,12 +173,15 @@ pub(super) async fn answer(
         who: who.clone(),
         here: face.gateway.counts(),
     };
-    if let Err(refused) = access.control.may_ask(&asked) {
-        if refused.status == StatusCode::UNAUTHORIZED {
-            face.gateway.refused.fetch_add(1, Ordering::Relaxed);
+    let most = match access.control.may_ask(&asked) {
+        Ok(most) => most,
+        Err(refused) => {
+            if refused.status == StatusCode::UNAUTHORIZED {
+                face.gateway.refused.fetch_add(1, Ordering::Relaxed);
+            }
+            return response(face, *refused, &who);
         }
-        return response(face, *refused, &who);
-    }
+    };
     // The older paths say it all, and never read a body.
     if uri.path().starts_with(SHARED) || uri.path().starts_with(ANSWERS) {
         // A page of another origin cannot send this without asking first.
@@ -190,8 +193,8 @@ pub(super) async fn answer(
             return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
         }
         let most = match who {
-            Asker::Nobody => limits::API_STRANGER_BODY,
-            _ => limits::API_BODY,
+            Asker::Nobody => most.min(limits::API_STRANGER_BODY),
+            _ => most.min(limits::API_BODY),
         };
         let within = match who {
             Asker::Nobody => limits::API_STRANGER_WAIT,

@@ -24,7 +24,8 @@ pub(super) async fn answer(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answ
         let mut numbers: Vec<u64> = wanted.map(|call| call.id).collect();
         numbers.reverse();
         let is_any = !numbers.is_empty();
-        is_any.then(|| cassette::export(&host, &tap, &numbers, looking.sees(), VERSION))
+        let (sees, is_over) = (looking.sees(), || looking.is_over());
+        is_any.then(|| cassette::export(&host, &tap, &numbers, sees, VERSION, &is_over))
     };
     let text = search::look(&api.searches, &tapping.tap, filter, ask, write).await?;
     let text = text.ok_or_else(|| {

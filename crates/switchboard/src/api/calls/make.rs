@@ -35,7 +35,7 @@ pub(super) struct Wanted {
 
 /// `POST calls`.
 pub(super) async fn answer(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answer {
-    let make: Make = ask.body()?;
+    let make: Make = ask.large(&api.readings).await?;
     let wanted = Wanted {
         server: server(api, &make.server)?,
         method: method(make.method.as_deref())?,

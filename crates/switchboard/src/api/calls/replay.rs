@@ -32,8 +32,8 @@ use switchboard_wire::{Message, Method, json as text};
 
 /// Answers.
 pub(super) async fn answer(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answer {
-    let replay: Replay = ask.body()?;
     let call = visible(tapping, ask)?;
+    let replay: Replay = ask.large(&api.readings).await?;
     let times = replay.times.unwrap_or(1);
     if !(1..=limits::API_REPLAYS).contains(&times) {
         let text = format!("times is between 1 and {}", limits::API_REPLAYS);

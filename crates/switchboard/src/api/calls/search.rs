@@ -1,6 +1,7 @@
 //! Calls that match a filter. A text in quotes is looked for in all messages that are kept,
 //! which takes its time: it is done aside, one search of everybody at a time, and no longer
-//! than somebody waits for it.
+//! than somebody waits for it. Whatever else is done on a thread of its own here has a turn
+//! as well: threads are many, and what each of them holds is large.
 
 use super::super::{
     answer::No,
@@ -24,51 +25,72 @@ use tokio::{
     time::timeout,
 };
 
-/// Who searches messages now.
+/// Who searches messages now, or does something else that takes its time.
 #[derive(Debug)]
 pub(crate) struct Searches {
     all: Arc<Semaphore>,
     each: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
+    /// How many everybody has at once.
+    own: usize,
+    /// How many more of one's wait.
+    waiting: usize,
 }
 
 impl Default for Searches {
     fn default() -> Self {
-        Self {
-            all: Arc::new(Semaphore::new(limits::API_SEARCHES)),
-            each: Mutex::default(),
-        }
+        Self::new(limits::API_SEARCHES, 1, limits::API_SEARCHES_WAITING)
     }
 }
 
 /// One's turn to search.
 #[derive(Debug)]
-struct Turn {
+pub(in super::super) struct Turn {
     _own: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }
 
 impl Searches {
+    /// For what takes little: so many at once that a page and a terminal of the same one do
+    /// not wait for each other.
+    pub(in super::super) fn short() -> Self {
+        Self::new(
+            limits::API_LOOKS,
+            limits::API_LOOKS_EACH,
+            limits::API_LOOKS_WAITING,
+        )
+    }
+
+    fn new(all: usize, own: usize, waiting: usize) -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(all)),
+            each: Mutex::default(),
+            own,
+            waiting,
+        }
+    }
+
     /// Waits a while for one's turn: a search that nobody waits for any more ends soon.
-    async fn turn(&self, holder: &Arc<str>) -> Result<Turn, No> {
+    pub(in super::super) async fn turn(&self, holder: &Arc<str>) -> Result<Turn, No> {
         let busy = || {
-            No::too_many("another request of yours looks into messages: one at a time does")
-                .hint("wait for it, or ask without a text in quotes")
+            No::too_many("other requests of yours that take their time are not done yet")
+                .hint("wait for them")
         };
         let own = {
             let mut each = self.each.lock();
             // Those that nobody holds are nobody's.
             each.retain(|_, own| Arc::strong_count(own) > 1);
             let own = each.entry(holder.clone());
-            own.or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
+            own.or_insert_with(|| Arc::new(Semaphore::new(self.own)))
+                .clone()
         };
-        // The table has one, who searches has one, and so has each who waits.
-        if Arc::strong_count(&own) > limits::API_SEARCHES_WAITING + 3 {
+        // The table has one, this has one, and so has each who searches or waits.
+        if Arc::strong_count(&own) > self.own + self.waiting + 2 {
             return Err(busy());
         }
         let own = timeout(limits::API_SEARCH_TURN, own.acquire_owned()).await;
         let own = own.map_err(|_| busy())?.map_err(|_| busy())?;
         let all = timeout(limits::API_SEARCH_TURN, self.all.clone().acquire_owned()).await;
-        let full = || No::too_many("too many look into messages already");
+        let full = || No::too_many("too many ask for what takes its time already");
         let all = all.map_err(|_| full())?.map_err(|_| full())?;
         Ok(Turn {
             _own: own,
@@ -133,12 +155,12 @@ impl Looking {
         super::sees(&self.who)
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
     }
 }
 
-/// Looks at calls on a thread of its own, which stops when this is dropped.
+/// Looks at calls on a thread of its own, in one's turn, which stops when this is dropped.
 pub(super) async fn look<T: Send + 'static>(
     searches: &Searches,
     tap: &Arc<Tap>,
@@ -146,10 +168,7 @@ pub(super) async fn look<T: Send + 'static>(
     ask: &Ask,
     make: impl FnOnce(&Looking) -> T + Send + 'static,
 ) -> Result<T, No> {
-    let turn = match filter.needs_messages() {
-        true => Some(searches.turn(&ask.who.holder()).await?),
-        false => None,
-    };
+    let turn = searches.turn(&ask.who.holder()).await?;
     let wanted = Wanted::default();
     let looking = Looking {
         tap: tap.clone(),
@@ -186,6 +205,22 @@ pub(in super::super) async fn until_left<T: Send + 'static>(
     let found = found.await.map_err(|fault| No::broken(&fault));
     drop(wanted);
     found
+}
+
+/// Does what takes little on a thread of its own, in one's turn: reading files, mostly. It
+/// has its turn until it is done, whether or not somebody still waits for it.
+pub(in super::super) async fn shortly<T: Send + 'static>(
+    looks: &Searches,
+    who: &Who,
+    make: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, No> {
+    let turn = looks.turn(&who.holder()).await?;
+    let made = tasks::blocking(move || {
+        let made = make();
+        drop(turn);
+        made
+    });
+    made.await.map_err(|fault| No::broken(&fault))
 }
 
 /// Looks through so many bytes of messages on a thread of its own: one of everybody's at a
@@ -227,6 +262,20 @@ mod tests {
         drop((next, other));
         searches.turn(&ada).await.unwrap();
         assert!(searches.each.lock().len() <= 2, "nobody is kept");
+    }
+
+    /// What takes little has more turns, and not so many that one has them all.
+    #[tokio::test]
+    async fn one_does_not_have_all_turns() {
+        let looks = Searches::short();
+        let (ada, bob): (Arc<str>, Arc<str>) = ("ada".into(), "bob".into());
+        let mut held = Vec::new();
+        for _ in 0..limits::API_LOOKS_EACH {
+            held.push(looks.turn(&ada).await.unwrap());
+        }
+        let no = looks.turn(&ada).await.unwrap_err();
+        assert!(format!("{no:?}").contains("429"), "{no:?}");
+        looks.turn(&bob).await.unwrap();
     }
 
     #[test]

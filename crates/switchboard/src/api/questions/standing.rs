@@ -5,7 +5,13 @@
 //! meanwhile has another, so that what is approved is what was seen.
 
 use super::{
-    super::{Api, answer::No, asking::Ask, now, without},
+    super::{
+        Api,
+        answer::No,
+        asking::{Ask, Who},
+        calls::shortly,
+        now, without,
+    },
     is_trust, record, unknown,
 };
 use crate::{
@@ -90,11 +96,14 @@ enum Act {
 }
 
 /// All of them.
-pub(super) async fn all(api: &Arc<Api>) -> Vec<Question> {
-    let found = look(api).await;
+pub(super) async fn all(api: &Arc<Api>, who: &Who) -> Result<Vec<Question>, No> {
+    Ok(since(api, look(api, who).await?))
+}
+
+/// These, with when each was seen first.
+fn since(api: &Api, found: Vec<(Question, Act)>) -> Vec<Question> {
     let questions = found.into_iter().map(|(question, _)| question);
     let known = api.standing.open.lock();
-    // When it was seen first.
     let since = |mut question: Question| {
         if let Some(known) = known.get(&question.id) {
             question.at = known.at;
@@ -105,15 +114,18 @@ pub(super) async fn all(api: &Arc<Api>) -> Vec<Question> {
 }
 
 /// One of them, also one that was answered.
-pub(super) async fn find(api: &Arc<Api>, id: &str) -> Option<Question> {
-    let mut all = all(api).await.into_iter();
+pub(super) async fn find(api: &Arc<Api>, who: &Who, id: &str) -> Result<Option<Question>, No> {
+    let mut all = all(api, who).await?.into_iter();
     let found = all.find(|question| question.id == id);
-    found.or_else(|| api.standing.answered(id))
+    Ok(found.or_else(|| api.standing.answered(id)))
 }
 
 /// What is new since it was looked last, and what is not there any more.
 pub(super) async fn changes(api: &Arc<Api>) -> Vec<Question> {
-    let now = all(api).await;
+    // One task asks this, again and again: it needs no turn.
+    let asked = api.clone();
+    let found = tasks::blocking(move || found(&asked)).await;
+    let now = since(api, found.unwrap_or_default());
     let mut open = api.standing.open.lock();
     let is_there = |id: &str| now.iter().any(|question| question.id == id);
     let gone: Vec<String> = open.keys().filter(|id| !is_there(id)).cloned().collect();
@@ -145,7 +157,8 @@ pub(super) async fn answer(
     if ask.who.role < Role::Operator {
         return Err(unknown());
     }
-    let found = look(api).await.into_iter().find(|(one, _)| one.id == id);
+    let found = look(api, &ask.who).await?;
+    let found = found.into_iter().find(|(one, _)| one.id == id);
     let Some((question, act)) = found else {
         return Err(match api.standing.answered(id) {
             Some(over) => answered_already(&over),
@@ -173,7 +186,7 @@ pub(super) async fn answer(
         let over = api.standing.answered(id).unwrap_or(closed);
         return Err(answered_already(&over));
     }
-    let done = act_on(api, act, &said.action).await;
+    let done = act_on(api, ask, act, &said.action).await;
     match done {
         Ok(open) => {
             record(api, &closed, &by);
@@ -197,7 +210,12 @@ fn answered_already(over: &Question) -> No {
 }
 
 /// Does what was answered; a page to open next, where there is one.
-async fn act_on(api: &Arc<Api>, act: Act, action: &str) -> Result<Option<String>, No> {
+async fn act_on(
+    api: &Arc<Api>,
+    ask: &Ask,
+    act: Act,
+    action: &str,
+) -> Result<Option<String>, No> {
     match act {
         Act::SignIn(server) => {
             if action != "accept" {
@@ -214,7 +232,7 @@ async fn act_on(api: &Arc<Api>, act: Act, action: &str) -> Result<Option<String>
             Ok(page)
         }
         Act::Approve(binding, key) => {
-            decide(api, *binding, key, action == "approve").await?;
+            decide(api, ask, *binding, key, action == "approve").await?;
             Ok(None)
         }
         Act::Pin(server, news) => {
@@ -228,14 +246,20 @@ async fn act_on(api: &Arc<Api>, act: Act, action: &str) -> Result<Option<String>
 }
 
 /// Keeps a decision about an entry, and reads the configuration again.
-async fn decide(api: &Arc<Api>, binding: Binding, key: String, yes: bool) -> Result<(), No> {
+async fn decide(
+    api: &Arc<Api>,
+    ask: &Ask,
+    binding: Binding,
+    key: String,
+    yes: bool,
+) -> Result<(), No> {
     if let Some(why) = binding.obstacle().filter(|_| yes) {
         return Err(No::conflict(why));
     }
     let places = api.options.places();
     let places = places.ok_or_else(|| No::unavailable("there is nowhere to keep an approval"))?;
-    let api = api.clone();
-    let decided = tasks::blocking(move || {
+    let asked = api.clone();
+    let decided = shortly(&api.looks, &ask.who, move || {
         if yes {
             // Another server than the one whose tools were pinned.
             let pins = Pins::open(places.data.join("pins"));
@@ -243,34 +267,34 @@ async fn decide(api: &Arc<Api>, binding: Binding, key: String, yes: bool) -> Res
         }
         let store = Store::decide(&places.approvals(), &[(binding, yes)]);
         store.map_err(|fault| No::broken(&fault))?;
-        if let Err(fault) = (api.reload)() {
+        if let Err(fault) = (asked.reload)() {
             tracing::warn!(%fault, "an approval counts when the configuration can be read again");
         }
         Ok(())
     });
-    decided.await.map_err(|fault| No::broken(&fault))?
+    decided.await?
 }
 
 /// All of them, with what a yes does.
-async fn look(api: &Arc<Api>) -> Vec<(Question, Act)> {
-    let api = api.clone();
-    let found = tasks::blocking(move || {
-        let mut found = sign_ins(&api);
-        found.extend(entries(&api));
-        found.extend(definitions(&api));
-        found.truncate(limits::STANDING_OPEN);
-        let mut closed = api.standing.closed.lock();
-        // What was answered is on its way; a sign-in that nobody made is asked for again.
-        let then = now().saturating_sub(limits::SIGN_IN_AGAIN_MS);
-        closed.retain(|other| {
-            let at = other.answered.as_ref().map_or(0, |answered| answered.at);
-            other.kind != Kind::SignIn || at > then
-        });
-        found.retain(|(question, _)| !closed.iter().any(|other| other.id == question.id));
-        drop(closed);
-        found
+async fn look(api: &Arc<Api>, who: &Who) -> Result<Vec<(Question, Act)>, No> {
+    let asked = api.clone();
+    shortly(&api.looks, who, move || found(&asked)).await
+}
+
+fn found(api: &Arc<Api>) -> Vec<(Question, Act)> {
+    let mut found = sign_ins(api);
+    found.extend(entries(api));
+    found.extend(definitions(api));
+    found.truncate(limits::STANDING_OPEN);
+    let mut closed = api.standing.closed.lock();
+    // What was answered is on its way; a sign-in that nobody made is asked for again.
+    let then = now().saturating_sub(limits::SIGN_IN_AGAIN_MS);
+    closed.retain(|other| {
+        let at = other.answered.as_ref().map_or(0, |answered| answered.at);
+        other.kind != Kind::SignIn || at > then
     });
-    found.await.unwrap_or_default()
+    found.retain(|(question, _)| !closed.iter().any(|other| other.id == question.id));
+    found
 }
 
 /// An id that is made of what is shown, and that nobody guesses.

@@ -67,22 +67,6 @@ fn what_changes_nothing_that_lasts_is_known() {
 
 #[test]
 fn answers_that_last_are_edits() {
-    let route = ROUTES
-        .iter()
-        .find(|route| route.edits == Edits::WithALastingAnswer);
-    let ask = |action: &str| {
-        let body = serde_json::json!({ "action": action }).to_string();
-        let who = who(Role::Admin);
-        let here = switchboard_gateway::Counts::default();
-        Ask::new(
-            route.unwrap(),
-            Vec::new(),
-            who,
-            here,
-            String::new(),
-            body.into(),
-        )
-    };
     let none = May {
         open: false,
         edit: false,
@@ -95,10 +79,37 @@ fn answers_that_last_are_edits() {
         ("approve", false),
         ("reject", false),
     ] {
-        assert_eq!(lasting(none, &ask(action)).is_ok(), may, "{action}");
+        let answer = Said {
+            action: action.to_owned(),
+            ..Said::default()
+        };
+        assert_eq!(may_last(none, &answer).is_ok(), may, "{action}");
         let all = May { edit: true, ..none };
-        assert!(lasting(all, &ask(action)).is_ok());
+        assert!(may_last(all, &answer).is_ok());
     }
+}
+
+/// What has nothing large in it takes nothing large: it is read where others wait.
+#[test]
+fn bodies_are_as_large_as_what_is_in_them() {
+    let large: Vec<&str> = ROUTES
+        .iter()
+        .filter(|route| route.body > crate::limits::API_READ_AT_ONCE)
+        .map(|route| route.path)
+        .collect();
+    assert_eq!(
+        large,
+        [
+            "calls",
+            "calls/{id}/replay",
+            "questions/{id}",
+            "tools/rules",
+            "forms",
+            "validate",
+            "settings/read",
+            "settings/change",
+        ]
+    );
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Why a server or tool is there, or is not: what decides here, and not what would decide
 //! where somebody asks from.
 
-use super::{super::Api, explain_lines, look, member, missing};
+use super::{
+    super::{Api, asking::Ask},
+    explain_lines, look, member, missing,
+};
 use crate::{
     api::{answer::No, state, without},
     roster::Status,
@@ -19,8 +22,9 @@ use switchboard_local::{secret, visible};
 use switchboard_wire::name::normalize;
 
 /// `GET explain/{name}`.
-pub(super) async fn of(api: &Arc<Api>, name: &str) -> Result<Explained, No> {
-    let look = look(api).await?;
+pub(super) async fn of(api: &Arc<Api>, ask: &Ask) -> Result<Explained, No> {
+    let name = ask.part();
+    let look = look(api, &ask.who).await?;
     let (server, tool) = parts(api, name);
     let known = look.find(&server).is_some();
     let member = member(api, &server);

@@ -23,7 +23,10 @@ use switchboard_local::secret;
 pub(super) async fn all(api: &Arc<Api>, ask: &Ask) -> Answer {
     let servers = api.host.servers();
     let used = match ask.word("used").as_deref() {
-        Some("true") => used(&servers).await,
+        Some("true") => {
+            let _turn = api.looks.turn(&ask.who.holder()).await?;
+            used(&servers).await
+        }
         _ => vec![None; servers.len()],
     };
     let each = servers.iter().zip(used);

@@ -198,7 +198,7 @@ async fn decide(api: &Arc<Api>, ask: &Ask, act: &Act, name: &str, yes: bool) -> 
         ask.who.must_approve(api)?;
     }
     let places = api.options.places().ok_or_else(no_home)?;
-    let look = look(api).await?;
+    let look = look(api, &ask.who).await?;
     let store = |fault: switchboard_config::approval::StoreError| {
         No::conflict(fault.to_string()).hint(fault.hint())
     };

@@ -26,11 +26,11 @@ use switchboard_local::diff;
 use switchboard_record::audit::Record;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
-    let mut edit: Edit = ask.body()?;
+    let mut edit: Edit = ask.large(&api.readings).await?;
     let places = api.options.places().ok_or_else(no_home)?;
     let path = path(&edit, &places)?;
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    let look = look(api).await?;
+    let look = look(api, &ask.who).await?;
     let target = Target::private(&places.settings());
     let plan = Plan::of(&target).map_err(|fault| conflict(&fault))?;
     let before = look.servers.iter().find(|known| {
@@ -48,7 +48,7 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         "add" => {
             if let Some(from) = edit.from.take() {
                 let scope = edit.scope.as_deref();
-                edit.entry = Some(imports::entry(api, &places, &from, scope).await?);
+                edit.entry = Some(imports::entry(api, ask, &places, &from, scope).await?);
             }
             let written = edit.entry.clone();
             let written = written.ok_or_else(|| No::invalid("what is added?").field("/entry"))?;

@@ -5,6 +5,8 @@ use super::{
     super::{
         Api,
         answer::{Answer, No, Reply},
+        asking::Ask,
+        calls::shortly,
         servers::{look, no_home},
     },
     change, explained,
@@ -20,13 +22,12 @@ use switchboard_config::{
     redacted,
 };
 use switchboard_local::{secret, visible};
-use switchboard_tasks as tasks;
 
 /// `GET imports`.
-pub(super) async fn answer(api: &Arc<Api>) -> Answer {
+pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     let places = api.options.places().ok_or_else(no_home)?;
-    let look = look(api).await?;
-    let (found, mut faults) = all(api, &places).await?;
+    let look = look(api, &ask.who).await?;
+    let (found, mut faults) = all(api, ask, &places).await?;
     let mut servers = Vec::new();
     for one in found.into_iter().take(limits::API_LIST) {
         let entry = match change::parsed(&one.name, &one.entry) {
@@ -58,11 +59,12 @@ pub(super) async fn answer(api: &Arc<Api>) -> Answer {
 /// The entry that another client has, as it is now.
 pub(super) async fn entry(
     api: &Arc<Api>,
+    ask: &Ask,
     places: &Places,
     from: &Elsewhere,
     scope: Option<&str>,
 ) -> Result<Value, No> {
-    let (found, _) = all(api, places).await?;
+    let (found, _) = all(api, ask, places).await?;
     let is_it = |one: &&Found| {
         one.client.as_str() == from.client
             && one.written_name == from.name
@@ -78,10 +80,10 @@ pub(super) async fn entry(
 }
 
 /// What all clients have, and what could not be read.
-async fn all(api: &Arc<Api>, places: &Places) -> Result<(Vec<Found>, Vec<String>), No> {
+async fn all(api: &Arc<Api>, ask: &Ask, places: &Places) -> Result<(Vec<Found>, Vec<String>), No> {
     let variables = api.options.variables.clone();
     let places = places.clone();
-    let read = tasks::blocking(move || {
+    let read = shortly(&api.looks, &ask.who, move || {
         let homes = Homes::of(&places, |name| variables.get(name));
         let mut faults = Vec::new();
         let found: Vec<Found> = Client::all()
@@ -93,5 +95,5 @@ async fn all(api: &Arc<Api>, places: &Places) -> Result<(Vec<Found>, Vec<String>
             .collect();
         (found, faults)
     });
-    read.await.map_err(|fault| No::broken(&fault))
+    read.await
 }

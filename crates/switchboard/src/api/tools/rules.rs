@@ -15,8 +15,8 @@ use switchboard_record::audit::Record;
 /// were not there.
 const LISTS: [&str; 3] = ["allow", "ask", "deny"];
 
-pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
-    let rule: Rule = ask.body()?;
+pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+    let rule: Rule = ask.large(&api.readings).await?;
     let list = match rule.decision.as_str() {
         "allow" | "ask" | "deny" => Some(rule.decision.as_str()),
         "hide" => Some("deny"),
