@@ -43,10 +43,14 @@ impl Faulty {
 
     fn ask<T: Send + 'static>(&self, asked: impl FnOnce(&dyn Ledger) -> Pending<T>) -> Pending<T> {
         match self.is_away.load(Ordering::Relaxed) {
-            true => refused(LedgerError::Storage("it is away".into())),
+            true => refused(away()),
             false => asked(&*self.inner),
         }
     }
+}
+
+fn away() -> LedgerError {
+    LedgerError::Storage("it is away".into())
 }
 
 impl Ledger for Faulty {
@@ -109,7 +113,10 @@ impl Ledger for Faulty {
     }
 
     fn sweep(&self) -> Pending<bool> {
-        self.ask(|inner| inner.sweep())
+        match self.is_away.load(Ordering::Relaxed) {
+            true => refused(away()),
+            false => self.inner.sweep(),
+        }
     }
 
     fn changed(&self) -> &Notify {
