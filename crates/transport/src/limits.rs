@@ -33,7 +33,7 @@ pub const CALLS: usize = 4096;
 /// Calls in flight that a principal may have even where everybody together has too many.
 pub const FREE_CALLS: usize = 64;
 /// How much is read at once of an answer that is passed on before its end: each such answer
-/// holds no more than two pieces.
+/// holds no more than a few pieces.
 pub const PASSED_PIECE: usize = 64 * 1024;
 /// A line that is longer than this without an end gets a buffer of its own, which it keeps.
 pub const LONG_LINE: usize = 64 * 1024;
