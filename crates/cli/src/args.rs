@@ -41,7 +41,7 @@ const AFTER: &str = "To begin: switchboard alone, on a terminal, opens the scree
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve all servers as one MCP server, on stdio or HTTP
-    Serve(With<commands::serve::Options>),
+    Serve(Box<With<commands::serve::Options>>),
     /// Start a gateway on this machine and show how to connect to it
     Up(With<commands::up::Options>),
     /// Open the screen: everything about servers, tools and calls, in the terminal

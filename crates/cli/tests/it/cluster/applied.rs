@@ -279,7 +279,7 @@ async fn a_token_that_is_applied_opens_all_replicas_and_one_that_is_revoked_none
     let fleet = Fleet::following(2, &["--token-file", &token]).await;
     let settings = fleet.settings(&far, &["one"]);
     let secret = "alices-token-0123456789abcdefghijklmnopqrstuv";
-    let file = own.write("alice", &format!("{secret}\n"));
+    let file = own.write("alice", format!("{secret}\n"));
     private(&file);
     let alice = format!("alice={}", file.display());
     let mut listener = Listener::new(&fleet.nats.url()).await;
