@@ -267,7 +267,7 @@ mod tests {
         let numbers = "1,".repeat(limits::BODY_ARGUMENTS / 4);
         let body = format!(r#"{{"schema":[{numbers}1]}}"#);
         let route = ROUTES.iter().find(|route| route.path == "forms").unwrap();
-        let here = switchboard_gateway::Counts::default();
+        let here = Counts::default();
         let ask = |body: String| {
             let who = Who::stranger();
             Ask::new(route, Vec::new(), who, here, String::new(), body.into())
