@@ -92,6 +92,7 @@ export interface CallDetail {
   messages: Crossed[];
   decision: string | null;
   rule: string | null;
+  waited: CallWaited[];
   missing: number;
   copies: Copies;
 }
@@ -117,6 +118,24 @@ export interface MessageEdit {
   before: string | null;
   after: string | null;
   row: string | null;
+}
+
+/** A person that a call has waited for. */
+export interface CallWaited {
+  kind: QuestionKind;
+  point: string | null;
+  status: string;
+  answered: Answered | null;
+}
+
+/** What kind of question it is, which says what answers it takes. */
+export type QuestionKind = "permission" | "form" | "page" | "sampling" | "sign-in" | "approval" | "changed" | "proposal" | "held";
+
+/** An answer, and by whom. */
+export interface Answered {
+  action: string;
+  by: string;
+  at: number;
 }
 
 /** The same call elsewhere. None holds a secret. */
@@ -250,9 +269,6 @@ export interface Question {
   partial: boolean;
 }
 
-/** What kind of question it is, which says what answers it takes. */
-export type QuestionKind = "permission" | "form" | "page" | "sampling" | "sign-in" | "approval" | "changed" | "proposal" | "held";
-
 /** What was, and what is. */
 export interface Change {
   of: string;
@@ -260,13 +276,6 @@ export interface Change {
   before: string | null;
   after: string | null;
   warnings: string[];
-}
-
-/** An answer, and by whom. */
-export interface Answered {
-  action: string;
-  by: string;
-  at: number;
 }
 
 /** Whether messages are kept, and how many. */
@@ -827,6 +836,7 @@ export interface Validate {
 /** The answer to [`Validate`]. */
 export interface Validated {
   faults: ValueFault[];
+  unchecked: string[];
 }
 
 /** Why something was not done. Every answer with a status of 400 or more is one. */
