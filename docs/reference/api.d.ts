@@ -565,12 +565,14 @@ export interface Begin {
 export interface Begun {
   open: string;
   state: string;
+  secret: string;
 }
 
 /** `POST session/finish`: what the identity provider sent the browser back with. */
 export interface Finish {
   back?: string;
   state?: string;
+  secret?: string;
   code?: string;
   iss?: string | null;
 }

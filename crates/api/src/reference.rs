@@ -302,8 +302,8 @@ Bearer …`: the control token or a session that a single-use code opened (role 
 client's token (role *own*: its own calls and questions). `switchboard console` prints an
 address with a code; `POST session` takes it. Bodies are JSON of at most 16 KiB, or
 of as much as their route says (`x-most-bytes` in openapi.json), and a field that is not known
-is refused. A status of 400 or more comes with a [`Refused`](#refused). The
-same as a document for programs: [openapi.json](openapi.json); as types for TypeScript:
+is refused. A status of 400 or more comes with a [`Refused`](#refused). The same as
+a document for programs: [openapi.json](openapi.json); as types for TypeScript:
 [api.d.ts](api.d.ts).
 ";
 

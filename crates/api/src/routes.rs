@@ -373,6 +373,7 @@ pub const ROUTES: &[Route] = &[
         "settings::Pins",
         "Approves them.",
     )
+    .taking(limits::BODY_ENTRY)
     .editing(),
     get(
         "settings",

@@ -65,7 +65,8 @@ pub struct Ways {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Begin {
-    /// The page that it comes back to: `https://host:port/`, as it is registered there.
+    /// The page that it comes back to: `https://host:port/`, as it is registered there. It is
+    /// the page that asks.
     pub back: String,
 }
 
@@ -77,6 +78,9 @@ pub struct Begun {
     pub open: String,
     /// What it sends back as `state`. Whoever began keeps it, and goes on with nothing else.
     pub state: String,
+    /// What ends the sign-in besides. It is in no address: whoever began keeps it, and shows
+    /// it to nobody but the gateway.
+    pub secret: String,
 }
 
 /// `POST session/finish`: what the identity provider sent the browser back with.
@@ -87,6 +91,8 @@ pub struct Finish {
     pub back: String,
     /// What it was begun with.
     pub state: String,
+    /// What came with that.
+    pub secret: String,
     /// The code that is exchanged for a token.
     pub code: String,
     /// Who sent it, where that was said (`iss`).
@@ -97,7 +103,7 @@ pub struct Finish {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Renew {
-    /// What came with the last one. It is good once.
+    /// What came with the last one. It is good until a newer one has come.
     pub renewal: String,
     /// Whether no newer one is wanted: somebody signs out.
     pub end: bool,

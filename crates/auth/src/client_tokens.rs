@@ -1,6 +1,10 @@
 //! The gateway's own door: who a client is, by the token that its identity
 //! provider gave it. A library; routes and answers are the gateway's.
 
+mod roles;
+
+pub use roles::RoleClaim;
+
 use crate::{
     address::Guard,
     discovery::same_issuer,
@@ -59,38 +63,6 @@ pub struct DoorSettings {
     pub roles: Option<RoleClaim>,
 }
 
-/// A claim that says what somebody may do.
-#[derive(Clone, Debug, Default)]
-pub struct RoleClaim {
-    /// Its name; a point leads into an object, as in `realm_access.roles`.
-    pub claim: String,
-    /// What its values mean: a value, and the role. Where there are none, values are roles.
-    pub means: Vec<(String, String)>,
-}
-
-impl RoleClaim {
-    /// The roles that these claims give.
-    fn of(&self, claims: &Claims) -> Vec<String> {
-        let whole = claims.get(&self.claim);
-        let mut parts = self.claim.split('.');
-        let first = parts.next().and_then(|part| claims.get(part));
-        let found = whole.or_else(|| parts.try_fold(first?, |value, part| value.get(part)));
-        let values: Vec<String> = match found {
-            Some(Value::String(one)) => one.split_whitespace().map(str::to_owned).collect(),
-            Some(list) => crate::discovery::strings(list),
-            None => Vec::new(),
-        };
-        if self.means.is_empty() {
-            return values;
-        }
-        let given = self
-            .means
-            .iter()
-            .filter(|(value, _)| values.contains(value));
-        given.map(|(_, role)| role.clone()).collect()
-    }
-}
-
 /// A client that was let in.
 #[derive(Clone, Debug)]
 pub struct Admitted {
@@ -147,6 +119,14 @@ pub enum Rejected {
 }
 
 impl Rejected {
+    /// What is wrong with a token that is no good.
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Invalid(why) => Some(why),
+            Self::NoToken | Self::TooLittle | Self::Unavailable(_) => None,
+        }
+    }
+
     /// The HTTP status that says so.
     pub fn status(&self) -> u16 {
         match self {
@@ -224,6 +204,11 @@ impl Door {
             .ok_or(Rejected::NoToken)?;
         if token.len() > limits::TOKEN_BYTES {
             return Err(Rejected::Invalid("it is too long"));
+        }
+        // For what can be none of the issuer's tokens it is not asked for its keys: whoever
+        // sends it would wait for as long as the issuer does.
+        if let Err(Unfit::Bad(why)) = jwt::header(token) {
+            return Err(Rejected::Invalid(why));
         }
         let keys = self.keys(None).await?;
         let verified = match self.verify(token, &keys) {

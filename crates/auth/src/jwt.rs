@@ -38,6 +38,19 @@ pub(crate) enum Unfit {
     Bad(&'static str),
 }
 
+/// The header of a token that may be good, by its form and by how it says it is signed.
+pub(crate) fn header(token: &str) -> Result<Header, Unfit> {
+    let header =
+        jsonwebtoken::decode_header(token).map_err(|_| Unfit::Bad("it is not a signed token"))?;
+    if !ALGORITHMS.contains(&header.alg) {
+        return Err(Unfit::Bad("its algorithm is not accepted"));
+    }
+    if header.crit.is_some() {
+        return Err(Unfit::Bad("it demands an extension that is not known"));
+    }
+    Ok(header)
+}
+
 /// Verifies a token against keys, issuer and audience. `kinds` are the values of
 /// `typ` that are accepted, beside none.
 pub(crate) fn verify(
@@ -47,14 +60,7 @@ pub(crate) fn verify(
     audience: &str,
     kinds: &[&str],
 ) -> Result<Claims, Unfit> {
-    let header =
-        jsonwebtoken::decode_header(token).map_err(|_| Unfit::Bad("it is not a signed token"))?;
-    if !ALGORITHMS.contains(&header.alg) {
-        return Err(Unfit::Bad("its algorithm is not accepted"));
-    }
-    if header.crit.is_some() {
-        return Err(Unfit::Bad("it demands an extension that is not known"));
-    }
+    let header = header(token)?;
     let kind = kind_in(&header);
     if !kinds.iter().any(|known| known.eq_ignore_ascii_case(kind)) {
         return Err(Unfit::Bad("it is a token for another purpose"));

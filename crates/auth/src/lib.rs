@@ -59,7 +59,7 @@ pub use journal::{Ended, Journal, Step};
 pub use keychain::{KeyKeeper, Keychain, KeychainError, kept_token};
 pub use needs_auth::{NeedsAuth, REMEMBERED};
 pub use net::NetLimits;
-pub use people::{Back, Begun, People, PeopleError, PeopleSettings, SignedPerson};
+pub use people::{Back, Begun, People, PeopleError, PeopleSettings, SignedPerson, Unrenewed};
 pub use post::{NotPosted, post};
 pub use record::{Client, ClientKind, Record, Tokens, Trouble};
 pub use secret::Secret;

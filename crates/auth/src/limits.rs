@@ -78,6 +78,14 @@ pub const NET_TOTAL: Duration = Duration::from_secs(30);
 pub const PERSON: Duration = Duration::from_secs(300);
 /// How long one may stay at the issuer's page until a page of ours has them back.
 pub const PERSON_AT_PAGE: Duration = Duration::from_secs(600);
+/// How many ask the issuer at once for people who sign in, and as many for those who have.
+pub const PEOPLE_ASKING: usize = 4;
+/// How many more wait until they can.
+pub const PEOPLE_WAITING: usize = 32;
+/// How long they wait.
+pub const PEOPLE_TURN: Duration = Duration::from_secs(2);
+/// How many sign-ins are remembered that were ended, so that each is ended once.
+pub const PEOPLE_ENDED: usize = 4096;
 /// How soon a lock that others hold is tried again.
 pub const LOCK_PAUSE: Duration = Duration::from_millis(2);
 /// No such pause is longer.

@@ -1,6 +1,10 @@
 //! People who sign in at the door's issuer, for a page of ours: the authorization code flow
 //! with PKCE. The browser carries a code and nothing else; what proves that a sign-in was
 //! begun here is made anew from its state, so that strangers who begin many fill nothing.
+//! State and code travel in one address: whoever sees that still lacks the secret that only
+//! the page has which began, and of which proof and verifier are made.
+
+mod places;
 
 use crate::{
     Admitted, Door, Rejected, Secret,
@@ -17,6 +21,7 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 use http::{HeaderValue, header};
+use places::{Once, Places};
 use serde_json::Value;
 use std::{fmt, sync::Arc, time::Instant};
 use subtle::ConstantTimeEq;
@@ -57,12 +62,38 @@ pub enum PeopleError {
     /// The issuer says no.
     #[error("the identity provider refused: {0}")]
     Refused(String),
+    /// A newer token is somebody else's.
+    #[error("the identity provider's newer token is another person's")]
+    OtherPerson,
+    /// Too many ask the issuer already.
+    #[error("too many sign in at the same moment")]
+    Busy,
     /// Its token lets nobody in here.
     #[error("the identity provider's token is not taken here: {0}")]
     Unfit(#[from] Rejected),
     /// The system has no random numbers.
     #[error(transparent)]
     Random(#[from] NoRandomness),
+}
+
+impl PeopleError {
+    /// Whether it may go well a moment later.
+    pub fn passes(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable(_) | Self::Busy | Self::Unfit(Rejected::Unavailable(_))
+        )
+    }
+}
+
+/// Why there is no newer token, and what is left of the sign-in.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct Unrenewed {
+    /// Why.
+    pub why: PeopleError,
+    /// What a newer one may be had for later; where there is nothing, the sign-in is over.
+    pub refresh: Option<Secret>,
 }
 
 /// A sign-in that was begun.
@@ -72,6 +103,9 @@ pub struct Begun {
     pub page: Url,
     /// What the issuer sends back; the browser that began keeps it, and compares.
     pub state: String,
+    /// What the browser keeps besides, and shows nobody but us when it is back: it is in no
+    /// address.
+    pub secret: Secret,
 }
 
 /// What the issuer sends the browser back with.
@@ -81,6 +115,8 @@ pub struct Back<'a> {
     pub to: &'a str,
     /// What the sign-in was begun with.
     pub state: &'a str,
+    /// What the browser was given besides.
+    pub secret: &'a str,
     /// The code.
     pub code: &'a str,
     /// Who says so (RFC 9207).
@@ -107,6 +143,10 @@ pub struct People {
     settings: PeopleSettings,
     key: hmac::Key,
     published: Mutex<Option<Published>>,
+    finishing: Places,
+    renewing: Places,
+    /// Sign-ins that were ended already.
+    ended: Once,
 }
 
 impl People {
@@ -121,6 +161,9 @@ impl People {
             settings,
             key: hmac::Key::new(hmac::HMAC_SHA256, &key),
             published: Mutex::default(),
+            finishing: Places::default(),
+            renewing: Places::default(),
+            ended: Once::default(),
         })
     }
 
@@ -143,8 +186,9 @@ impl People {
         let document = self.published().await?;
         let mut page = endpoint(&document, "authorization_endpoint")?;
         let begun = format!("{}.{}", random::id()?, clock::seconds());
-        let state = format!("{begun}.{}", self.proof(&begun, back));
-        let verifier = self.verifier(&begun);
+        let secret = Secret::new(random::id()?);
+        let state = format!("{begun}.{}", self.proof(&begun, back, secret.expose()));
+        let verifier = self.verifier(&begun, secret.expose());
         let challenge = digest::digest(&digest::SHA256, verifier.as_bytes());
         {
             let mut query = page.query_pairs_mut();
@@ -161,10 +205,15 @@ impl People {
                 query.append_pair(name, value);
             }
         }
-        Ok(Begun { page, state })
+        Ok(Begun {
+            page,
+            state,
+            secret,
+        })
     }
 
-    /// Ends one: what the issuer gives for the code, if it lets somebody in here.
+    /// Ends one: what the issuer gives for the code, if it lets somebody in here. It is ended
+    /// once: whoever has seen its state has the issuer asked nothing more.
     ///
     /// # Errors
     /// Where it was not begun here, or the issuer refuses, or its token is no good here.
@@ -172,7 +221,7 @@ impl People {
         let (begun, proof) = back.state.rsplit_once('.').ok_or(PeopleError::NotBegun)?;
         let is_ours: bool = proof
             .as_bytes()
-            .ct_eq(self.proof(begun, back.to).as_bytes())
+            .ct_eq(self.proof(begun, back.to, back.secret).as_bytes())
             .into();
         let since = begun.split_once('.').and_then(|(_, at)| at.parse().ok());
         let now = clock::seconds();
@@ -188,34 +237,69 @@ impl People {
             None if says => return Err(PeopleError::OtherIssuer),
             _ => {}
         }
-        let verifier = self.verifier(begun);
-        self.given(&[
+        let _place = self.finishing.take().await?;
+        if !self.ended.is_first(proof) {
+            return Err(PeopleError::NotBegun);
+        }
+        let verifier = self.verifier(begun, back.secret);
+        let grant = [
             ("grant_type", "authorization_code"),
             ("code", back.code),
             ("redirect_uri", back.to),
             ("code_verifier", &verifier),
-        ])
-        .await
+        ];
+        let (token, refresh) = self.given(&grant).await?;
+        let admitted = self.admitted(&token).await?;
+        Ok(SignedPerson {
+            token,
+            refresh,
+            admitted,
+        })
     }
 
-    /// A newer token, for what came with the last one.
+    /// A newer token of this principal's, for what came with the last one.
     ///
     /// # Errors
-    /// Where the issuer refuses, or its token is no good here.
-    pub async fn renew(&self, refresh: &Secret) -> Result<SignedPerson, PeopleError> {
-        let mut signed = self
-            .given(&[
-                ("grant_type", "refresh_token"),
-                ("refresh_token", refresh.expose()),
-            ])
-            .await?;
+    /// Where the issuer refuses, or cannot be asked, or its token is no good here.
+    pub async fn renew(
+        &self,
+        refresh: &Secret,
+        principal: &str,
+    ) -> Result<SignedPerson, Unrenewed> {
+        let left = |why: PeopleError, refresh: &Secret| Unrenewed {
+            refresh: why.passes().then(|| refresh.clone()),
+            why,
+        };
+        let place = self.renewing.take().await;
+        let _place = place.map_err(|why| left(why, refresh))?;
+        let grant = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", refresh.expose()),
+        ];
+        let given = self.given(&grant).await;
+        let (token, newer) = given.map_err(|why| left(why, refresh))?;
         // An issuer that gives no other means that this one stays good.
-        signed.refresh.get_or_insert_with(|| refresh.clone());
-        Ok(signed)
+        let newer = newer.unwrap_or_else(|| refresh.clone());
+        let admitted = self.admitted(&token).await;
+        let admitted = admitted.map_err(|why| left(why, &newer))?;
+        if admitted.principal() != principal {
+            return Err(left(PeopleError::OtherPerson, &newer));
+        }
+        Ok(SignedPerson {
+            token,
+            refresh: Some(newer),
+            admitted,
+        })
     }
 
-    /// What the token endpoint gives for this, if it lets somebody in here.
-    async fn given(&self, grant: &[(&str, &str)]) -> Result<SignedPerson, PeopleError> {
+    /// Whom a token lets in.
+    async fn admitted(&self, token: &Secret) -> Result<Admitted, PeopleError> {
+        let shows = Secret::new(format!("Bearer {}", token.expose()));
+        Ok(self.door.admit(Some(shows.expose())).await?)
+    }
+
+    /// What the token endpoint gives for this: a token, and what a newer one is had for.
+    async fn given(&self, grant: &[(&str, &str)]) -> Result<(Secret, Option<Secret>), PeopleError> {
         let document = self.published().await?;
         let url = endpoint(&document, "token_endpoint")?;
         let settings = &self.settings;
@@ -245,6 +329,11 @@ impl People {
         let answer = answer.map_err(|fault| PeopleError::Unreachable(shown(&fault.to_string())))?;
         let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let text = |name: &str| said[name].as_str().filter(|text| !text.is_empty());
+        // It may do better a moment later, and what was shown to it is as good as it was.
+        if answer.status.is_server_error() || [408, 425, 429].contains(&answer.status.as_u16()) {
+            let status = answer.status.as_u16();
+            return Err(PeopleError::Unreachable(format!("HTTP {status}")));
+        }
         if answer.status != 200 {
             let why = text("error").unwrap_or("no reason");
             let more = text("error_description").map(|more| format!(" ({more})"));
@@ -253,14 +342,8 @@ impl People {
         }
         let token = text("access_token");
         let token = token.ok_or_else(|| PeopleError::Refused("it gave no token".to_owned()))?;
-        let token = Secret::new(token);
-        let shows = Secret::new(format!("Bearer {}", token.expose()));
-        let admitted = self.door.admit(Some(shows.expose())).await?;
-        Ok(SignedPerson {
-            token,
-            refresh: text("refresh_token").map(Secret::new),
-            admitted,
-        })
+        let refresh = text("refresh_token").map(Secret::new);
+        Ok((Secret::new(token), refresh))
     }
 
     /// What the issuer publishes of itself. Asked for now and then, however many begin.
@@ -286,16 +369,17 @@ impl People {
         answer
     }
 
-    /// What shows that a sign-in was begun here, to come back there.
-    fn proof(&self, begun: &str, back: &str) -> String {
-        let said = format!("state {begun} {back}");
+    /// What shows that a sign-in was begun here, by whoever has this secret, to come back
+    /// there.
+    fn proof(&self, begun: &str, back: &str, secret: &str) -> String {
+        let said = format!("state {} {begun} {back}", hashed(secret));
         hex(hmac::sign(&self.key, said.as_bytes()))
     }
 
     /// What the issuer is shown in the end, of which it had a hash before (RFC 7636).
-    fn verifier(&self, begun: &str) -> String {
-        let tag = hmac::sign(&self.key, format!("verifier {begun}").as_bytes());
-        URL_SAFE_NO_PAD.encode(tag)
+    fn verifier(&self, begun: &str, secret: &str) -> String {
+        let said = format!("verifier {} {begun}", hashed(secret));
+        URL_SAFE_NO_PAD.encode(hmac::sign(&self.key, said.as_bytes()))
     }
 }
 
@@ -305,6 +389,11 @@ impl fmt::Debug for People {
             .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
+}
+
+/// A text of any length as one of a fixed length, so that nothing around it can be part of it.
+fn hashed(text: &str) -> String {
+    hex(digest::digest(&digest::SHA256, text.as_bytes()))
 }
 
 /// A page of ours: nothing but scheme, host and port, since nothing else is one.

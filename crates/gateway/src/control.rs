@@ -55,6 +55,10 @@ pub struct Asked {
     pub who: Asker,
     /// What the gateway counts itself.
     pub here: Counts,
+    /// The page that asks, as a browser says (`Origin`); it is one that we take.
+    pub origin: Option<String>,
+    /// Where we are asked (`Host`).
+    pub host: Option<String>,
 }
 
 /// Who asks for something under `/api/`.

@@ -53,6 +53,8 @@ pub(crate) struct Refused {
     pub challenge: String,
     /// Whether a token was shown, so that it is a wrong one.
     pub shown: bool,
+    /// What is wrong with an identity provider's token, where it is one.
+    pub why: Option<&'static str>,
 }
 
 /// The checks in front of every HTTP route.
@@ -196,6 +198,7 @@ impl Door {
                                 .unwrap_or(StatusCode::UNAUTHORIZED),
                             challenge: oidc.challenge_at(&resource, &why),
                             shown: shown.is_some(),
+                            why: why.reason(),
                         }
                     }
                 }
@@ -204,6 +207,7 @@ impl Door {
                 status: StatusCode::UNAUTHORIZED,
                 challenge: "Bearer realm=\"switchboard\"".into(),
                 shown: shown.is_some(),
+                why: None,
             },
         };
         self.count_wrong_token(headers).await;

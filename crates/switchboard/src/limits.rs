@@ -21,7 +21,7 @@ pub const PROMPT: Duration = Duration::from_secs(1);
 pub const RELOAD: Duration = Duration::from_secs(10);
 /// No answer is longer.
 pub const CONTROL_ANSWER_BYTES: usize = 16 * 1024 * 1024;
-/// Event streams of `/api/v1` at once; one listener has at most half of them.
+/// Event streams of `/api/v1` at once; one listener has at most half of what others leave.
 pub const API_STREAMS: usize = 256;
 /// How many of them are kept for operators, admins and the control token.
 pub const API_STREAMS_KEPT: usize = 32;
@@ -50,6 +50,10 @@ pub const API_CODES: usize = 16;
 pub const API_CODE_GOOD: Duration = Duration::from_secs(60);
 /// Sessions at once that codes opened.
 pub const API_SESSIONS: usize = 64;
+/// Sign-ins at an identity provider that newer tokens are had for.
+pub const API_SIGN_INS: usize = 1024;
+/// How many of them are one principal's; a newer one takes the place of its oldest.
+pub const API_SIGN_INS_EACH: usize = 16;
 /// A session that nobody has used for this long ends.
 pub const API_SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The largest event that is read of a gateway.

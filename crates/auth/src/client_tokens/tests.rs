@@ -39,6 +39,20 @@ async fn an_issuer_that_hangs_locks_nobody_out() {
     assert!(begun.elapsed() < Duration::from_secs(25));
 }
 
+/// What is no token at all is refused before anybody is asked: an issuer that hangs would
+/// have its sender wait.
+#[tokio::test]
+async fn nobody_waits_for_the_issuer_with_what_is_no_token() {
+    let (issuer, door) = door(limits::KEYS_TRUSTED + limits::KEYS_LIVE);
+    issuer.set_nonblocking(true).unwrap();
+    for garbage in ["garbage", "a.b.c", "..", "eyJhbGciOiJub25lIn0.e30."] {
+        let shown = format!("Bearer {garbage}");
+        let refused = door.admit(Some(&shown)).await;
+        assert!(matches!(refused, Err(Rejected::Invalid(_))), "{garbage}");
+    }
+    assert!(issuer.accept().is_err(), "the issuer was asked");
+}
+
 #[tokio::test]
 async fn keys_are_not_trusted_for_ever() {
     let (issuer, door) = door(limits::KEYS_TRUSTED + limits::KEYS_LIVE);

@@ -51,9 +51,13 @@ async fn a_page_is_asked_with_a_hash_of_what_stays_here() {
     ] {
         assert_eq!(said[name], value, "{name}");
     }
-    let verifier = people.verifier(one.state.rsplit_once('.').unwrap().0);
+    let begun = one.state.rsplit_once('.').unwrap().0;
+    let verifier = people.verifier(begun, one.secret.expose());
     assert!((43..=128).contains(&verifier.len()));
     assert!(!one.page.as_str().contains(&verifier));
+    // Whoever sees the address has neither the secret nor what could be made of it.
+    assert!(!one.page.as_str().contains(one.secret.expose()));
+    assert_ne!(people.verifier(begun, ""), verifier);
     // Each is another.
     let other = people.begin(HERE).await.unwrap();
     let challenge = |begun: &Begun| {
@@ -92,7 +96,7 @@ async fn what_was_not_begun_here_is_not_ended_here() {
     let (id, at) = start.split_once('.').unwrap();
     let old = clock::seconds() - limits::PERSON_AT_PAGE.as_secs();
     let old = format!("{id}.{old}");
-    let old_and_ours = format!("{old}.{}", people.proof(&old, HERE));
+    let old_and_ours = format!("{old}.{}", people.proof(&old, HERE, begun.secret.expose()));
     let later = at.parse::<u64>().unwrap() + 1;
     for (state, to) in [
         (theirs.state.as_str(), HERE),
@@ -105,17 +109,31 @@ async fn what_was_not_begun_here_is_not_ended_here() {
         let back = Back {
             to,
             state,
+            secret: begun.secret.expose(),
             code: "c",
             issuer: Some("https://id.example/realm"),
         };
         let refused = people.finish(&back).await;
         assert!(matches!(refused, Err(PeopleError::NotBegun)), "{state}");
     }
+    // Nor by whoever has seen no more than the address that the browser came back to.
+    for secret in ["", "guessed", theirs.secret.expose()] {
+        let back = Back {
+            to: HERE,
+            state: &begun.state,
+            secret,
+            code: "c",
+            issuer: Some("https://id.example/realm"),
+        };
+        let refused = people.finish(&back).await;
+        assert!(matches!(refused, Err(PeopleError::NotBegun)), "{secret}");
+    }
     // And what another issuer answers, or nobody who says who it is, is not taken.
     for issuer in [Some("https://evil.example"), None] {
         let back = Back {
             to: HERE,
             state: &begun.state,
+            secret: begun.secret.expose(),
             code: "c",
             issuer,
         };

@@ -288,3 +288,127 @@ async fn a_page_that_is_kept_open_outlives_its_token_until_somebody_signs_out() 
     );
     assert_eq!(page.run(&again).await, 410);
 }
+
+impl Door {
+    /// Asks as a page does that nobody has come in by yet.
+    async fn opens(&self, path: &str, body: &Value) -> (u16, Value) {
+        let mut client = HttpClient::new(&format!("{}/api/v1/{path}", self.url))
+            .header("content-type", "application/json")
+            .header("origin", &self.url);
+        let reply = client.send(Method::POST, &[], body.to_string()).await;
+        let said = serde_json::from_slice(&reply.body).unwrap_or_default();
+        (reply.status.as_u16(), said)
+    }
+
+    /// Begins a sign-in and has the provider send the browser back: what ends it.
+    async fn sent_back(&self) -> Value {
+        let back = format!("{}/", self.url);
+        let (status, begun) = self.opens("session/begin", &json!({ "back": back })).await;
+        assert_eq!(status, 200, "{begun}");
+        let page = begun["open"].as_str().expect("a page").parse();
+        let sent = switchboard_testkit::oauth::redirected(&page.expect("an address")).await;
+        let sent: url::Url = sent.parse().expect("an address");
+        let said = |name: &str| {
+            let mut pairs = sent.query_pairs();
+            let found = pairs.find(|(key, _)| key == name);
+            found.map(|(_, value)| value.into_owned())
+        };
+        assert!(
+            !sent
+                .as_str()
+                .contains(begun["secret"].as_str().expect("a secret"))
+        );
+        json!({
+            "back": back,
+            "state": said("state"),
+            "secret": begun["secret"],
+            "code": said("code"),
+            "iss": said("iss"),
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_sign_in_is_ended_once_by_the_page_that_began_it_and_comes_back_to_it() {
+    let door = Door::open().await;
+    door.is_in(json!(["guests"]), json!({})).await;
+    let evil = json!({"back": "http://evil.example/"});
+    let (status, said) = door.opens("session/begin", &evil).await;
+    assert_eq!((status, &said["field"]), (400, &json!("/back")), "{said}");
+    // Whoever sees the address that the browser comes back to has state and code.
+    let ends = door.sent_back().await;
+    let mut seen = ends.clone();
+    seen.as_object_mut().expect("an object").remove("secret");
+    let (status, said) = door.opens("session/finish", &seen).await;
+    assert_eq!(status, 409, "{said}");
+    let asked = async || door.site.count("idp.authorization_code").await;
+    assert_eq!(asked().await, 0, "the provider is not asked for that");
+    let (status, said) = door.opens("session/finish", &ends).await;
+    assert_eq!(status, 200, "{said}");
+    assert_eq!(said["me"]["principal"], "oidc:ada");
+    // And once: with a state that is known nobody has the provider asked again and again.
+    for _ in 0..5 {
+        assert_eq!(door.opens("session/finish", &ends).await.0, 409);
+    }
+    assert_eq!(asked().await, 1);
+}
+
+#[tokio::test]
+async fn a_sign_in_outlives_a_provider_that_is_away_for_a_while() {
+    let door = Door::open().await;
+    door.is_in(json!(["guests"]), json!({})).await;
+    let ends = door.sent_back().await;
+    let (status, said) = door.opens("session/finish", &ends).await;
+    assert_eq!(status, 200, "{said}");
+    let mut renewal = said["renewal"].clone();
+    for fault in [500, 503, 429] {
+        door.site.turn(json!({ "idp_fault": fault })).await;
+        let (status, said) = door
+            .opens("session/renew", &json!({ "renewal": renewal }))
+            .await;
+        assert_eq!((status, &said["token"]), (200, &json!("")), "{said}");
+        renewal = said["renewal"].clone();
+        let ends = door.sent_back().await;
+        let (status, said) = door.opens("session/finish", &ends).await;
+        assert_eq!(
+            (status, &said["code"]),
+            (503, &json!("unavailable")),
+            "{said}"
+        );
+    }
+    door.site.turn(json!({ "idp_fault": null })).await;
+    let (status, said) = door
+        .opens("session/renew", &json!({ "renewal": renewal }))
+        .await;
+    assert_eq!(status, 200, "{said}");
+    assert_ne!(said["token"], "", "{said}");
+    // A newer token that is somebody else's ends it.
+    let renewal = said["renewal"].clone();
+    door.is_in(json!(["owners"]), json!({"sub": "eve"})).await;
+    let (status, said) = door
+        .opens("session/renew", &json!({ "renewal": renewal }))
+        .await;
+    assert_eq!(status, 410, "{said}");
+}
+
+#[tokio::test]
+async fn who_is_not_let_in_is_told_why_in_the_form_that_all_refusals_have() {
+    let door = Door::open().await;
+    let wish = json!({"kid": "idp-1", "typ": "at+jwt", "claims": {
+        "iss": format!("{}/idp", door.site.base), "aud": "us", "sub": "ada", "exp": 1000,
+    }});
+    let old = door.site.token(wish).await;
+    for (token, why) in [
+        (old.as_str(), "it has expired"),
+        ("garbage", "not a signed token"),
+    ] {
+        let mut client = HttpClient::new(&format!("{}/api/v1/session", door.url))
+            .header("authorization", &format!("Bearer {token}"));
+        let reply = client.send(Method::GET, &[], "").await;
+        assert_eq!(reply.status.as_u16(), 401);
+        let said: Value = serde_json::from_slice(&reply.body).expect("JSON");
+        let error = said["error"].as_str().expect("an error");
+        assert!(error.contains(why), "{said}");
+        assert_eq!(said["code"], "not-allowed");
+    }
+}

@@ -4,14 +4,14 @@ import { effect } from './html.js';
 import { ask, Refused, remove } from './api.js';
 import { forget, keep, lease, me, token } from './session.js';
 
-/** A sign-in that this tab has begun: its state, and where one was. */
+/** A sign-in that this tab has begun: its state, the secret that ends it, and where one was. */
 const BEGUN = 'switchboard.signin';
 const here = () => `${location.origin}/`;
 
 /** Goes to the provider's page. */
 export async function signIn() {
   const begun = await ask('POST', 'session/begin', { body: { back: here() }, bearer: null });
-  sessionStorage.setItem(BEGUN, JSON.stringify({ state: begun.state, view: location.hash }));
+  sessionStorage.setItem(BEGUN, JSON.stringify({ state: begun.state, secret: begun.secret, view: location.hash }));
   location.assign(begun.open);
 }
 
@@ -35,7 +35,7 @@ export async function finish({ said, begun }) {
     const why = said.error_description ? `${said.error}, ${said.error_description}` : said.error;
     throw no(`the identity provider let nobody in: ${why.slice(0, 300)}`);
   }
-  const body = { back: here(), state: said.state, code: said.code, iss: said.iss ?? null };
+  const body = { back: here(), state: said.state, secret: begun.secret, code: said.code, iss: said.iss ?? null };
   enter(await ask('POST', 'session/finish', { body, bearer: null }));
 }
 

@@ -73,6 +73,11 @@ impl No {
         Self::new(StatusCode::NOT_FOUND, "unavailable", error)
     }
 
+    /// Somebody else cannot be asked just now.
+    pub(crate) fn away(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", error)
+    }
+
     /// The path is there, and has other verbs.
     pub(crate) fn verb(has: &str) -> Self {
         let error = format!("this path has {has}");

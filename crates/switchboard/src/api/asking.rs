@@ -28,6 +28,9 @@ pub(crate) struct Ask {
     pub(crate) here: Counts,
     query: String,
     body: Bytes,
+    /// The page that asks, and where it asks.
+    origin: Option<String>,
+    host: Option<String>,
 }
 
 /// Somebody who was let in, and what they may do.
@@ -99,6 +102,28 @@ impl Ask {
             here,
             query,
             body,
+            origin: None,
+            host: None,
+        }
+    }
+
+    /// From which page it is asked, and where.
+    pub(crate) fn asked_at(mut self, origin: Option<String>, host: Option<String>) -> Self {
+        (self.origin, self.host) = (origin, host);
+        self
+    }
+
+    /// Whether this is the page that asks: by its own word, or by where it asks.
+    pub(crate) fn is_from(&self, page: &str) -> bool {
+        let Some(page) = page.strip_suffix('/') else {
+            return false;
+        };
+        match (&self.origin, &self.host) {
+            (Some(origin), _) => origin.eq_ignore_ascii_case(page),
+            (None, Some(host)) => page
+                .split_once("://")
+                .is_some_and(|(_, at)| at.eq_ignore_ascii_case(host)),
+            (None, None) => false,
         }
     }
 
@@ -258,6 +283,29 @@ mod tests {
         assert_eq!(form.schema["x"]["y"][0]["z"], 1);
         let no = read::<Replay>(br#"{"set":[{"path":"/a"},{"path":"/b","a/b":1}]}"#).unwrap_err();
         assert!(format!("{no:?}").contains("/set/1/a~1b"), "{no:?}");
+    }
+
+    #[test]
+    fn a_page_is_the_one_that_asks() {
+        let route = &ROUTES[0];
+        let here = Counts::default();
+        let ask = |origin: Option<&str>| {
+            let (who, body) = (Who::stranger(), Bytes::new());
+            let ask = Ask::new(route, Vec::new(), who, here, String::new(), body);
+            ask.asked_at(origin.map(str::to_owned), Some("127.0.0.1:80".to_owned()))
+        };
+        assert!(ask(None).is_from("http://127.0.0.1:80/"));
+        assert!(ask(Some("https://us.example")).is_from("https://us.example/"));
+        for (origin, page) in [
+            (None, "http://evil.example/"),
+            (None, "http://127.0.0.1:80/other"),
+            (None, ""),
+            (Some("https://us.example"), "http://us.example/"),
+            (Some("https://us.example"), "http://127.0.0.1:80/"),
+            (Some("null"), "http://127.0.0.1:80/"),
+        ] {
+            assert!(!ask(origin).is_from(page), "{origin:?} {page}");
+        }
     }
 
     /// Whoever sends something large has it read on another thread: this one has done

@@ -19,13 +19,13 @@ use switchboard_host::{
 };
 use switchboard_record::audit::Record;
 
-pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     let server = usable(&member(api, ask.part())?)?;
-    let news = news(api, &server)?;
     if ask.route.verb == "GET" {
-        return Reply::json(&shown(&server, &news));
+        return Reply::json(&shown(&server, &news(api, &server)?));
     }
-    let Repin { digest, only } = ask.body()?;
+    let Repin { digest, only } = ask.large(&api.readings).await?;
+    let news = news(api, &server)?;
     if digest != self::digest(&server, &news) {
         let no = No::conflict("this is not what waits for approval now: look at it again");
         return Err(no.field("/digest"));

@@ -39,9 +39,14 @@ pub(crate) async fn answer(api: &Arc<Api>, asked: Asked) -> Controlled {
     let answered = match find(api.may, &asked) {
         Ok((route, parts, who)) => {
             let Asked {
-                query, body, here, ..
+                query,
+                body,
+                here,
+                origin,
+                host,
+                ..
             } = asked;
-            let ask = Ask::new(route, parts, who, here, query, body);
+            let ask = Ask::new(route, parts, who, here, query, body).asked_at(origin, host);
             match lasting(api, &ask).await {
                 Ok(()) => dispatch(api, ask).await,
                 Err(no) => Err(no),
@@ -167,7 +172,7 @@ async fn dispatch(api: &Arc<Api>, ask: Ask) -> Answer {
         "questions" => questions::answer(api, &ask).await,
         "servers" | "explain" => servers::answer(api, &ask).await,
         "tools" | "forms" | "validate" => tools::answer(api, &ask).await,
-        "pins" => pins::answer(api, &ask),
+        "pins" => pins::answer(api, &ask).await,
         "settings" | "reload" | "imports" | "audit" => settings::answer(api, &ask).await,
         "tokens" => tokens::answer(api, &ask),
         "metrics" | "bill" | "log" => insight::answer(api, &ask).await,

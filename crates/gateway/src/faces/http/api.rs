@@ -7,7 +7,7 @@ use super::{
     body::Body,
     event_stream, read,
     reply::{self, Refusal},
-    request::signed_for,
+    request::resource,
 };
 use crate::{
     control::{Asked, Asker, ControlAccess, Controlled, Said},
@@ -16,7 +16,10 @@ use crate::{
 };
 use bytes::Bytes;
 use futures_util::StreamExt;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
+    request::Parts,
+};
 use hyper::body::Incoming;
 use std::{
     io,
@@ -73,8 +76,9 @@ pub(super) async fn let_in_shared(
         Some(pass) => pass,
         None if !shows => return Ok(Asker::Nobody),
         None if face.entrance.door().oidc.is_some() => {
-            let signed = Box::pin(signed_for(face, request, "/mcp")).await;
-            signed.map_err(in_our_form)?
+            let resource = resource(face, request, "/mcp");
+            let signed = Box::pin(face.entrance.let_in_signed(headers, resource)).await;
+            signed.map_err(|refused| unsigned(face, &refused))?
         }
         None => return Err(wrong(face, request).await),
     };
@@ -88,23 +92,6 @@ fn access(face: &Face) -> Result<&ControlAccess, Refusal> {
         let text = "this gateway cannot be controlled";
         Box::new(refusal(StatusCode::NOT_FOUND, text))
     })
-}
-
-/// What the door refuses, in the form that all refusals here have; how to sign in stays.
-fn in_our_form(refused: Refusal) -> Refusal {
-    let status = refused.status();
-    let text = match status {
-        StatusCode::SERVICE_UNAVAILABLE => "who you are cannot be found out just now; try again",
-        StatusCode::FORBIDDEN => "your token does not allow this",
-        _ => "this token opens nothing here: it is wrong, or was revoked, or is over",
-    };
-    let mut response = refusal(status, text);
-    for name in [header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
-        if let Some(value) = refused.headers().get(&name) {
-            response.headers_mut().insert(name, value.clone());
-        }
-    }
-    Box::new(response)
 }
 
 /// A fault of ours ended a request, in the form that its path has.
@@ -129,6 +116,7 @@ async fn wrong(face: &Face, request: &Request<Incoming>) -> Refusal {
             challenge: CHALLENGE.to_owned(),
             // What opens it is not for clients to know.
             shown: false,
+            why: None,
         }));
     }
     // As all that is refused there.
@@ -137,6 +125,28 @@ async fn wrong(face: &Face, request: &Request<Incoming>) -> Refusal {
     let challenge = HeaderValue::from_static(CHALLENGE);
     let headers = response.headers_mut();
     headers.insert(header::WWW_AUTHENTICATE, challenge);
+    Box::new(response)
+}
+
+/// What the identity provider gave lets nobody in, or no longer.
+fn unsigned(face: &Face, refused: &Refused) -> Refusal {
+    face.gateway.refused.fetch_add(1, Ordering::Relaxed);
+    let (code, hint) = match refused.status {
+        StatusCode::SERVICE_UNAVAILABLE => ("unavailable", "try again in a moment"),
+        StatusCode::FORBIDDEN => ("not-allowed", "ask for a token that allows more"),
+        _ => ("not-allowed", "sign in again"),
+    };
+    let json = serde_json::json!({
+        "error": reply::why(refused),
+        "code": code,
+        "hint": hint,
+        "field": null,
+    });
+    let mut response = reply::json(refused.status, Payload::from(json.to_string()));
+    if let Ok(challenge) = HeaderValue::try_from(&refused.challenge) {
+        let headers = response.headers_mut();
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
+    }
     Box::new(response)
 }
 
@@ -172,6 +182,8 @@ pub(super) async fn answer(
         body: Bytes::new(),
         who: who.clone(),
         here: face.gateway.counts(),
+        origin: text_of(&headers, header::ORIGIN),
+        host: text_of(&headers, header::HOST).or_else(|| Some(uri.authority()?.to_string())),
     };
     let most = match access.control.may_ask(&asked) {
         Ok(most) => most,
@@ -213,6 +225,11 @@ pub(super) async fn answer(
         face.entrance.door().count_wrong().await;
     }
     response(face, answer, &who)
+}
+
+/// The text of a header.
+fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
 }
 
 /// What cannot be taken, in the form that all refusals here have.

@@ -3,6 +3,7 @@
 use super::body::Body;
 use crate::door::Refused;
 use http::{HeaderValue, Response, StatusCode, header};
+use std::borrow::Cow;
 use switchboard_host::{CallError, Full};
 use switchboard_wire::{ErrorObject, Id, Payload, code};
 
@@ -71,21 +72,29 @@ pub(super) fn page(content_type: &'static str, text: impl Into<Payload>) -> Resp
 
 /// No token, or a wrong one.
 pub(super) fn unauthorized(refused: &Refused) -> Response<Body> {
-    let text = match refused.status {
-        StatusCode::SERVICE_UNAVAILABLE => "who you are cannot be found out just now; try again\n",
-        StatusCode::FORBIDDEN => "your token does not allow this\n",
-        _ if refused.shown => {
-            "this client token is not accepted: it is wrong, or was revoked or replaced; switchboard token list shows those that are\n"
-        }
-        _ => "a client token is needed: Authorization: Bearer …\n",
-    };
-    let mut response = plain(refused.status, text);
+    let mut response = plain(refused.status, format!("{}\n", why(refused)));
     if let Ok(challenge) = HeaderValue::try_from(&refused.challenge) {
         response
             .headers_mut()
             .insert(header::WWW_AUTHENTICATE, challenge);
     }
     response
+}
+
+/// Why somebody may not come in, in words.
+pub(super) fn why(refused: &Refused) -> Cow<'static, str> {
+    let text = match (refused.status, refused.why) {
+        (StatusCode::SERVICE_UNAVAILABLE, _) => {
+            "who you are cannot be found out just now; try again"
+        }
+        (StatusCode::FORBIDDEN, _) => "your token does not allow this",
+        (_, Some(why)) => return format!("this client token is not accepted: {why}").into(),
+        _ if refused.shown => {
+            "this client token is not accepted: it is wrong, or was revoked or replaced; switchboard token list shows those that are"
+        }
+        _ => "a client token is needed: Authorization: Bearer …",
+    };
+    text.into()
 }
 
 /// A verb that this path does not have.

@@ -366,7 +366,7 @@ fn metadata(face: &Face, request: &Request<Incoming>) -> Option<Response<Body>> 
 }
 
 /// The address of a path of ours, as the client writes it.
-fn resource(face: &Face, request: &Request<Incoming>, path: &str) -> Option<Url> {
+pub(super) fn resource(face: &Face, request: &Request<Incoming>, path: &str) -> Option<Url> {
     let host = request.headers().get(http::header::HOST);
     let host = host.and_then(|host| host.to_str().ok());
     let host = host.or_else(|| request.uri().authority().map(http::uri::Authority::as_str))?;

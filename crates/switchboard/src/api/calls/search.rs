@@ -246,6 +246,9 @@ pub(in super::super) async fn aside<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use switchboard_api::routes::ROUTES;
+    use switchboard_host::{Host, permission::Rules};
+    use switchboard_record::tap::CallList;
 
     /// One of everybody at a time; whoever comes meanwhile has a turn when it is over, or
     /// hears why not, and nobody else has to wait.
@@ -262,6 +265,53 @@ mod tests {
         drop((next, other));
         searches.turn(&ada).await.unwrap();
         assert!(searches.each.lock().len() <= 2, "nobody is kept");
+    }
+
+    /// Also what looks into no messages waits for its turn, and stops when nobody waits.
+    #[tokio::test]
+    async fn nothing_is_looked_at_without_a_turn_and_for_nobody() {
+        let host = Host::new(
+            Vec::new(),
+            Rules::everything_allowed(),
+            Default::default(),
+            Default::default(),
+        );
+        let tap = Tap::begin(&host, Arc::<CallList>::default());
+        let route = ROUTES.iter().find(|route| route.path == "export").unwrap();
+        let here = switchboard_gateway::Counts::default();
+        let ask = Ask::new(
+            route,
+            Vec::new(),
+            Who::stranger(),
+            here,
+            String::new(),
+            Vec::new().into(),
+        );
+        let searches = Searches::default();
+        let turn = searches.turn(&ask.who.holder()).await.unwrap();
+        let filter = || Filter::parse("").unwrap();
+        let no = look(&searches, &tap, filter(), &ask, |_| ()).await;
+        assert!(format!("{no:?}").contains("429"), "{no:?}");
+        drop(turn);
+        // Whoever leaves has it end: what is made sees that.
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let (ended, ends) = tokio::sync::oneshot::channel();
+        let make = |looking: &Looking| {
+            begun.send(()).unwrap();
+            while !looking.is_over() {
+                std::thread::yield_now();
+            }
+            ended.send(()).unwrap();
+        };
+        {
+            let mut looks = std::pin::pin!(look(&searches, &tap, filter(), &ask, make));
+            tokio::select! {
+                _ = &mut looks => panic!("it has ended by itself"),
+                _ = begins => {}
+            }
+        }
+        ends.await.unwrap();
+        searches.turn(&ask.who.holder()).await.unwrap();
     }
 
     /// What takes little has more turns, and not so many that one has them all.

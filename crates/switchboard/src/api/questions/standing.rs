@@ -210,12 +210,7 @@ fn answered_already(over: &Question) -> No {
 }
 
 /// Does what was answered; a page to open next, where there is one.
-async fn act_on(
-    api: &Arc<Api>,
-    ask: &Ask,
-    act: Act,
-    action: &str,
-) -> Result<Option<String>, No> {
+async fn act_on(api: &Arc<Api>, ask: &Ask, act: Act, action: &str) -> Result<Option<String>, No> {
     match act {
         Act::SignIn(server) => {
             if action != "accept" {

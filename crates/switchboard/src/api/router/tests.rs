@@ -106,6 +106,7 @@ fn bodies_are_as_large_as_what_is_in_them() {
             "tools/rules",
             "forms",
             "validate",
+            "pins/{server}",
             "settings/read",
             "settings/change",
         ]

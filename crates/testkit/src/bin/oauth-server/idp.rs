@@ -52,6 +52,10 @@ fn metadata(call: &Call) -> Response<Body> {
 }
 
 fn token(world: &World, call: &Call) -> Response<Body> {
+    if let Some(fault) = world.knob("idp_fault").as_u64() {
+        let status = u16::try_from(fault).unwrap_or(500);
+        return oauth_error(status, "temporarily_unavailable", "not now");
+    }
     let form = call.form();
     let grant = one(&form, "grant_type").unwrap_or_default();
     world.count(&format!(

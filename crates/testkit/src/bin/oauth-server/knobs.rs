@@ -31,6 +31,7 @@
 //! | `mcp_get` | `405` | `stream`: a GET never ends |
 //! | `id_life` | 3600 | seconds that an identity token lives |
 //! | `idp_access` | – | claims of its access tokens, which are signed then; `life`: their seconds |
+//! | `idp_fault` | – | the status that its token endpoint answers instead |
 //! | `xaa_client` | `xaa-client` | client id in assertions |
 //! | `exchange_extra` | – | fields added to the answers of exchanges |
 
