@@ -122,7 +122,7 @@ async fn a_projects_server_is_approved_after_it_was_shown() {
     tty.types("A");
     tty.sees("approve theirs?");
     tty.sees("echo-server");
-    tty.types("y");
+    tty.types("Gy");
     tty.sees_line(&["theirs", "connected"]);
     assert_eq!(state(&world, "theirs"), "connected");
     tty.quits();
