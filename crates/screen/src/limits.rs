@@ -28,6 +28,14 @@ pub const HISTORY: usize = 200;
 pub const INPUT_CHARS: usize = 65_536;
 /// Pages on top of each other; going further leaves the oldest.
 pub const PAGES: usize = 16;
+/// Running calls whose page was left for a view; leaving more forgets the page of the oldest.
+pub const ASIDE: usize = 8;
+/// Columns that a label takes before a line of an entry.
+pub const LABEL: usize = 12;
+/// Columns that the bar has before what a page is called.
+pub const TITLE: usize = 12;
+/// Columns below which a list has no room for all of its own.
+pub const NARROW: usize = 36;
 /// Levels of a form; what lies deeper is written as JSON.
 pub const FORM_DEPTH: usize = 6;
 /// Items of one array, and fields of a form in all.

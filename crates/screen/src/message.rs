@@ -40,7 +40,12 @@ pub enum Message {
         code: Option<i32>,
     },
     /// What `doctor` found.
-    Examined(Vec<u8>),
+    Examined {
+        /// As it printed it.
+        found: Vec<u8>,
+        /// When it had looked, in milliseconds since 1970.
+        at: u64,
+    },
     /// `doctor` found nothing.
     NotExamined {
         /// Why not.

@@ -4,11 +4,16 @@ mod lists;
 
 pub use lists::{ClientRow, List};
 
-use crate::{input::Input, message::Link, page::Page, words::Verb};
+use crate::{
+    input::Input,
+    message::Link,
+    page::{Kind as PageKind, Page, RunPage},
+    words::Verb,
+};
 use serde::Deserialize;
 use switchboard_api::{
     calls::Call,
-    questions::Question,
+    questions::{Kind, Question},
     settings::Token,
     state::{Document, Server},
     tools::Tool,
@@ -46,6 +51,10 @@ pub struct Model {
     pub tokens: Vec<Token>,
     /// What `doctor` found.
     pub doctor: Doctor,
+    /// When it had looked, in milliseconds since 1970.
+    pub examined: Option<u64>,
+    /// Whether it looks now.
+    pub examining: bool,
 
     /// Which view is open.
     pub view: View,
@@ -53,6 +62,9 @@ pub struct Model {
     pub lists: [List; 6],
     /// Pages on top of it, the last one in front.
     pub pages: Vec<Page>,
+    /// Pages of calls that were left for a view while they ran, with the view that they lay
+    /// on, the newest last.
+    pub aside: Vec<(View, Page)>,
     /// The line at the bottom that is typed into.
     pub prompt: Option<Prompt>,
     /// What is said at the bottom.
@@ -145,11 +157,9 @@ pub struct Told {
 /// What `doctor` found.
 #[derive(Clone, Debug, Default)]
 pub enum Doctor {
-    /// It was not asked yet.
+    /// It has not looked yet.
     #[default]
     Unasked,
-    /// It looks.
-    Looking,
     /// What it found.
     Found(Vec<Finding>),
     /// Why it found nothing.
@@ -212,6 +222,31 @@ impl Model {
         self.pages.last()
     }
 
+    /// All pages, also those that were left.
+    pub fn all_pages_mut(&mut self) -> impl Iterator<Item = &mut Page> {
+        let aside = self.aside.iter_mut().map(|(_, page)| page);
+        self.pages.iter_mut().chain(aside)
+    }
+
+    /// Whether the page in front asks for a yes to what stands on it: that has to be read to
+    /// its end first.
+    pub fn wants_yes(&self) -> bool {
+        match self.page().map(|page| &page.kind) {
+            Some(PageKind::Approve(_) | PageKind::Confirm(_)) => true,
+            Some(PageKind::Question(id)) => {
+                let question = self.questions.iter().find(|it| it.id == *id);
+                question.is_some_and(|it| !takes_form(it))
+            }
+            _ => false,
+        }
+    }
+
+    /// The question that a call waits for.
+    pub fn asked_by(&self, run: &RunPage) -> Option<&Question> {
+        let waits = |it: &&Question| it.status == "open" && is_of(it, run);
+        self.questions.iter().find(waits)
+    }
+
     /// The list of the open view.
     pub fn list(&self) -> &List {
         &self.lists[self.view as usize]
@@ -248,6 +283,24 @@ impl Model {
         let seconds = local.div_euclid(1000).rem_euclid(86_400);
         let (hours, minutes) = (seconds / 3600, seconds % 3600 / 60);
         format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
+    }
+}
+
+/// Whether a question is answered by filling something in.
+pub fn takes_form(question: &Question) -> bool {
+    matches!(question.kind, Kind::Form | Kind::Sampling)
+}
+
+/// Whether a question is what a call waits for. Where the call's number is not known, it is its
+/// server that asks.
+pub fn is_of(question: &Question, run: &RunPage) -> bool {
+    match (question.call, run.call) {
+        (Some(asks), Some(runs)) => asks == runs,
+        _ => {
+            let asks = matches!(question.kind, Kind::Form | Kind::Page | Kind::Sampling);
+            let same = question.server.as_ref() == Some(&run.make.server);
+            asks && same && run.outcome.is_none()
+        }
     }
 }
 

@@ -52,6 +52,17 @@ pub enum Kind {
     Keys,
 }
 
+impl Kind {
+    /// Whether it is a question, or the form of one.
+    pub fn is_about(&self, question: &str) -> bool {
+        match self {
+            Self::Question(id) => id == question,
+            Self::Form(form) => matches!(&form.purpose, Purpose::Answer(id) if id == question),
+            _ => false,
+        }
+    }
+}
+
 /// The tabs of a server's page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tab {
@@ -94,16 +105,24 @@ impl Tab {
     }
 
     /// What a server has to be asked for it.
-    pub fn ask(self, segment: &str) -> Ask {
+    pub fn asks(self, segment: &str) -> Vec<Ask> {
         let segment = segment.to_owned();
         match self {
-            Self::Overview => Ask::Server(segment),
-            Self::Tools => Ask::Listed(segment, "tools"),
-            Self::Resources => Ask::Listed(segment, "resources"),
-            Self::Prompts => Ask::Listed(segment, "prompts"),
-            Self::Stderr => Ask::Stderr(segment),
-            Self::Explain => Ask::Explain(segment),
+            Self::Overview => vec![Ask::Server(segment)],
+            Self::Tools => vec![Ask::Listed(segment, "tools")],
+            Self::Resources => vec![
+                Ask::Listed(segment.clone(), "resources"),
+                Ask::Listed(segment, "templates"),
+            ],
+            Self::Prompts => vec![Ask::Listed(segment, "prompts")],
+            Self::Stderr => vec![Ask::Stderr(segment)],
+            Self::Explain => vec![Ask::Explain(segment)],
         }
+    }
+
+    /// Whether it is a list that one goes through.
+    pub fn is_list(self) -> bool {
+        matches!(self, Self::Tools | Self::Resources | Self::Prompts)
     }
 }
 
@@ -122,12 +141,29 @@ pub struct ServerPage {
     pub detail: Option<Detail>,
     /// What it lists, for the tab that is open.
     pub items: Option<Vec<Value>>,
+    /// Its templates, which stand below its resources.
+    pub templates: Option<Vec<Value>>,
+    /// How many it lists, where it was asked here: resources, templates, prompts.
+    pub counts: [Option<usize>; 3],
     /// Its stderr.
     pub stderr: Option<Vec<String>>,
     /// Whether the end of that is kept in sight.
     pub follows: bool,
     /// Why it is there.
     pub explained: Option<Vec<String>>,
+}
+
+impl ServerPage {
+    /// The lists that are counted.
+    pub const COUNTED: [&'static str; 3] = ["resources", "templates", "prompts"];
+
+    /// What the open list has, once it is known.
+    pub fn rows(&self) -> Option<Vec<&Value>> {
+        let items = self.items.as_ref().filter(|_| self.tab.is_list())?;
+        let is_both = self.tab == Tab::Resources;
+        let below = self.templates.iter().flatten().filter(|_| is_both);
+        Some(items.iter().chain(below).collect())
+    }
 }
 
 /// A form, and what it is for.

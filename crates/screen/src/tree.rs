@@ -14,8 +14,8 @@ pub struct Branch {
     pub text: String,
 }
 
-/// A value as lines, without recursion: it came from outside.
-pub fn lines(value: &Value) -> Vec<Branch> {
+/// A value as lines of at most so many characters, without recursion: it came from outside.
+pub fn lines(value: &Value, most: usize) -> Vec<Branch> {
     let mut lines = Vec::new();
     let mut open = vec![(0, None, value)];
     while let Some((depth, key, value)) = open.pop() {
@@ -33,7 +33,7 @@ pub fn lines(value: &Value) -> Vec<Branch> {
             Value::Object(_) => String::new(),
             Value::Array(items) => format!("[{}]", items.len()),
             Value::String(text) => {
-                push_text(&mut lines, depth, key, text);
+                push_text(&mut lines, (depth, key), text, most);
                 continue;
             }
             value => value.to_string(),
@@ -56,7 +56,13 @@ pub fn lines(value: &Value) -> Vec<Branch> {
 }
 
 /// Text with line breaks takes as many lines.
-fn push_text(lines: &mut Vec<Branch>, depth: usize, key: Option<String>, text: &str) {
+fn push_text(
+    lines: &mut Vec<Branch>,
+    (depth, key): (usize, Option<String>),
+    text: &str,
+    most: usize,
+) {
+    let short = |text: &str| switchboard_local::visible::cut(text, most);
     let mut parts = text.split('\n');
     let first = parts.next().unwrap_or_default();
     lines.push(Branch {
@@ -76,10 +82,6 @@ fn push_text(lines: &mut Vec<Branch>, depth: usize, key: Option<String>, text: &
     }
 }
 
-fn short(text: &str) -> String {
-    switchboard_local::visible::cut(text, limits::TREE_LINE)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +91,7 @@ mod tests {
     fn a_value_becomes_lines() {
         let value =
             json!({"content": [{"type": "text", "text": "a\nb"}], "isError": false, "x": {}});
-        let lines: Vec<_> = lines(&value)
+        let lines: Vec<_> = lines(&value, 100)
             .into_iter()
             .map(|it| {
                 format!(
@@ -121,6 +123,6 @@ mod tests {
         for _ in 0..500 {
             tower = Value::Array(vec![tower]);
         }
-        assert_eq!(lines(&tower).len(), 501);
+        assert_eq!(lines(&tower, 100).len(), 501);
     }
 }

@@ -9,11 +9,13 @@
 //! | `questions` | answers to questions |
 //! | `forms` | forms, and the calls that are made with them |
 //! | `prompt` | the line at the bottom: commands and filters |
+//! | `aside` | calls whose page was left while they ran |
 //! | `changes` | what the gateway says that has changed |
 //! | `answers` | what it answers |
 
 mod acts;
 mod answers;
+mod aside;
 mod changes;
 mod forms;
 mod keys;
@@ -46,7 +48,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Ended { run, code } => ended(model, run, code),
-        Message::Examined(found) => {
+        Message::Examined { found, at } => {
+            (model.examining, model.examined) = (false, Some(at));
             model.doctor = match serde_json::from_slice::<Vec<Finding>>(&found) {
                 Ok(findings) => Doctor::Found(findings),
                 Err(error) => Doctor::Failed(error.to_string()),
@@ -55,6 +58,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::NotExamined { why } => {
+            (model.examining, model.examined) = (false, None);
             model.doctor = Doctor::Failed(why);
             model.settle(View::Doctor);
             Vec::new()

@@ -205,7 +205,7 @@ fn configuration(loaded: &Loaded, findings: &mut Findings) {
     }
     if loaded.servers.is_empty() && loaded.faults.is_empty() {
         findings.add(AREA, Level::Warning, "servers", "none is configured");
-        findings.advise("switchboard add NAME COMMAND, or switchboard import");
+        findings.advise("switchboard add NAME -- COMMAND, or switchboard import");
     }
 }
 

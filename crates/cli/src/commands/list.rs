@@ -69,7 +69,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let found = found.arrange(Arc::new(only_new))?;
         rows.extend(show(options, connects, Found::Usable(Box::new(found)))?);
     } else if nothing && !options.json {
-        context::warn("no servers are configured; add one: switchboard add NAME COMMAND");
+        context::warn("no servers are configured; add one: switchboard add NAME -- COMMAND");
     }
     if let Some(text) = about_folder.filter(|_| !options.json) {
         context::warn(&text);

@@ -237,7 +237,7 @@ pub fn usable(governed: &Governed, more: bool) -> Result<(), Failure> {
             return Err(Failure::new(Code::Configuration, faults.join("\n")));
         }
         if !more {
-            warn("no servers are configured; add one: switchboard add NAME COMMAND");
+            warn("no servers are configured; add one: switchboard add NAME -- COMMAND");
         }
     }
     for fault in faults {

@@ -233,7 +233,7 @@ pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
 /// Says why a list of whatever servers have is empty, if no server is there at all.
 pub fn warn_of_nothing(governed: &Governed) {
     if governed.members().is_empty() {
-        warn("no servers are configured; add one: switchboard add NAME COMMAND");
+        warn("no servers are configured; add one: switchboard add NAME -- COMMAND");
     }
 }
 

@@ -5,10 +5,15 @@ use crate::{
     ask::Ask,
     key::Key,
     message::Effect,
-    model::{Asked, ClientRow, Doctor, Model, View},
+    model::{Asked, ClientRow, Model, View},
     page::{ApprovePage, CallPage, Confirm, Kind, ServerPage, Tab},
 };
-use switchboard_api::{calls::Replay, servers::Act, state::Server};
+use switchboard_api::{
+    calls::Replay,
+    questions::{Kind::Changed, Question},
+    servers::Act,
+    state::Server,
+};
 
 /// What a file of calls is called unless somebody says another name.
 pub(super) const CASSETTE: &str = "calls.mcp.jsonl";
@@ -19,7 +24,8 @@ pub(super) fn entered(model: &mut Model) -> Vec<Effect> {
         View::Clients => vec![Effect::Ask(Ask::Tokens)],
         View::Tools => vec![Effect::Ask(Ask::Tools)],
         View::Traffic => read_calls(model).into_iter().collect(),
-        View::Doctor if matches!(model.doctor, Doctor::Unasked) => examine(model),
+        // What was found before may not hold any more.
+        View::Doctor => examine(model),
         _ => Vec::new(),
     }
 }
@@ -170,6 +176,17 @@ fn approve(model: &mut Model, server: &Server) -> Vec<Effect> {
         model.tell(format!("{} waits for no approval", server.name));
         return Vec::new();
     }
+    // What it lists now is a question of its own, with what was and what is.
+    if server.state.word != "pending" {
+        let asks = |it: &&Question| {
+            it.kind == Changed && it.server.as_deref() == Some(server.name.as_str())
+        };
+        let Some(question) = model.questions.iter().find(asks).cloned() else {
+            model.tell("what it lists is not known here yet: once more, or 4");
+            return vec![Effect::Ask(Ask::Questions)];
+        };
+        return questions::show(model, &question);
+    }
     let segment = segment(server);
     let page = ApprovePage {
         name: server.name.clone(),
@@ -177,10 +194,7 @@ fn approve(model: &mut Model, server: &Server) -> Vec<Effect> {
         detail: None,
     };
     open(model, Kind::Approve(Box::new(page)));
-    vec![
-        Effect::Ask(Ask::Server(segment)),
-        Effect::Ask(Ask::Questions),
-    ]
+    vec![Effect::Ask(Ask::Server(segment))]
 }
 
 /// Opens a server's page.
@@ -197,7 +211,9 @@ pub(super) fn server_page(model: &mut Model, name: &str, tab: Tab) -> Vec<Effect
         ..ServerPage::default()
     };
     open(model, Kind::Server(Box::new(page)));
-    pages::read(model)
+    let mut effects = pages::read(model);
+    effects.extend(pages::uncounted(model));
+    effects
 }
 
 fn tool(model: &mut Model, key: Key) -> Vec<Effect> {
@@ -319,6 +335,9 @@ fn finding(model: &mut Model, key: Key) -> Vec<Effect> {
 }
 
 fn examine(model: &mut Model) -> Vec<Effect> {
-    model.doctor = Doctor::Looking;
+    // One at a time.
+    if std::mem::replace(&mut model.examining, true) {
+        return Vec::new();
+    }
     vec![Effect::Examine]
 }

@@ -1,14 +1,15 @@
 //! What the gateway answers.
 
-use super::{acts, changes, forms, open, pages, read_calls};
+use super::{acts, aside, changes, forms, open, pages, questions, read_calls};
 use crate::{
     ask::Ask,
     limits,
     message::{Effect, Link},
     model::{Model, View},
-    page::{CallPage, Confirm, Kind, Outcome, SignInPage, Tab},
+    page::{CallPage, Confirm, Kind, Outcome, ServerPage, SignInPage, Tab},
 };
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use switchboard_api::{
     Refused,
     calls::{self, Detail},
@@ -47,6 +48,7 @@ fn was_refused(model: &mut Model, ask: &Ask, refused: Refused) {
     };
     match ask {
         Ask::Call { page, .. } => forms::ended(model, *page, Outcome::Refused(text)),
+        Ask::Listed(segment, list) => unlisted(model, segment, list, &text),
         Ask::Detail(id) => {
             for page in &mut model.pages {
                 if let Kind::Call(call) = &mut page.kind
@@ -104,11 +106,13 @@ fn took(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec<Effe
             model.settle(View::Traffic);
         }
         Ask::Questions => {
-            model.questions = read::<Questions>(text)?.questions;
-            model.questions.retain(|question| question.status == "open");
-            model.settle(View::Inbox);
+            let questions = read::<Questions>(text)?.questions;
+            return Ok(changes::questions_read(model, questions));
         }
-        Ask::Question(_) => changes::question_changed(model, read(text)?),
+        Ask::Question(id) => {
+            changes::question_changed(model, read(text)?);
+            return Ok(questions::came(model, &id));
+        }
         Ask::Tokens | Ask::Revoke(_) => {
             model.tokens = read::<Tokens>(text)?.tokens;
             model.settle(View::Clients);
@@ -155,21 +159,24 @@ fn of_server(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec
         open(model, Kind::Text { title, lines });
         return Ok(Vec::new());
     }
-    let mut later = Vec::new();
+    let (mut later, mut changed) = (Vec::new(), false);
     for page in &mut model.pages {
         match (&ask, &mut page.kind) {
             (Ask::Server(segment), Kind::Server(page)) if page.segment == *segment => {
                 page.detail = Some(read(text)?);
             }
-            (Ask::Server(segment), Kind::Approve(page)) if page.segment == *segment => {
-                page.detail = Some(read(text)?);
+            (Ask::Server(segment), Kind::Approve(it)) if it.segment == *segment => {
+                let detail: servers::Detail = read(text)?;
+                let before = it.detail.as_ref();
+                // What is another now has to be read from its beginning.
+                if before.is_some_and(|before| before.approval != detail.approval) {
+                    page.scroll = 0;
+                    changed = true;
+                }
+                it.detail = Some(detail);
             }
-            (Ask::Listed(segment, list), Kind::Server(page))
-                if page.segment == *segment && page.tab.name() == *list =>
-            {
-                let items = read::<servers::Listed>(text)?.items;
-                page.at = page.at.min(items.len().saturating_sub(1));
-                page.items = Some(items);
+            (Ask::Listed(segment, list), Kind::Server(page)) if page.segment == *segment => {
+                listed(page, list, read::<servers::Listed>(text)?.items);
             }
             (Ask::Stderr(segment), Kind::Server(page))
                 if page.segment == *segment && page.tab == Tab::Stderr =>
@@ -183,8 +190,45 @@ fn of_server(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec
             _ => {}
         }
     }
+    if changed {
+        model.tell("it has changed: read it again");
+    }
     pages::keep_end(model);
     Ok(later)
+}
+
+/// What a server lists, or how many.
+fn listed(page: &mut ServerPage, list: &str, items: Vec<Value>) {
+    let counted = ServerPage::COUNTED.iter().position(|it| *it == list);
+    if let Some(count) = counted.and_then(|at| page.counts.get_mut(at)) {
+        *count = Some(items.len());
+    }
+    if page.tab == Tab::Resources && list == "templates" {
+        page.templates = Some(items);
+    } else if page.tab.name() == list {
+        page.items = Some(items);
+    }
+    let rows = page.rows().map_or(0, |rows| rows.len());
+    page.at = page.at.min(rows.saturating_sub(1));
+}
+
+/// A server does not list something: that is news where it was what one looks at.
+fn unlisted(model: &mut Model, segment: &str, list: &str, why: &str) {
+    let mut looks = false;
+    for page in &mut model.pages {
+        if let Kind::Server(page) = &mut page.kind
+            && page.segment == segment
+        {
+            looks |= page.tab.name() == list;
+            // Many servers have resources and no templates, and say so by refusing.
+            if page.tab == Tab::Resources && list == "templates" {
+                page.templates = Some(Vec::new());
+            }
+        }
+    }
+    if looks {
+        model.fail(format!("{list} of {segment}: {why}"));
+    }
 }
 
 /// One call with both its sides.
@@ -267,9 +311,7 @@ fn done(model: &mut Model, verb: &str, segment: &str, done: servers::Done) -> Ve
 fn answer_taken(model: &mut Model, taken: Taken) -> Vec<Effect> {
     let question = taken.question;
     let about = question.server.clone().unwrap_or_default();
-    model
-        .pages
-        .retain(|page| !matches!(&page.kind, Kind::Question(id) if *id == question.id));
+    model.pages.retain(|page| !page.kind.is_about(&question.id));
     if let Some(url) = taken.open {
         let server = model.server(&about);
         let page = SignInPage {
@@ -283,6 +325,7 @@ fn answer_taken(model: &mut Model, taken: Taken) -> Vec<Effect> {
         let action = question.answered.as_ref().map(|it| it.action.clone());
         model.tell(format!("answered: {}", action.unwrap_or_default()));
     }
+    aside::answered(model, &question);
     changes::question_changed(model, question);
     vec![Effect::Ask(Ask::Questions)]
 }

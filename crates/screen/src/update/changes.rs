@@ -6,7 +6,7 @@ use crate::{
     limits,
     message::Effect,
     model::{Model, View},
-    page::{Kind, Tab},
+    page::{Kind, Page, Tab},
 };
 use switchboard_api::{
     calls::Call, events::Event, questions::Question, state::Server, tools::Tool,
@@ -149,16 +149,25 @@ fn count(model: &mut Model, call: &Call) {
 
 pub(super) fn question_changed(model: &mut Model, question: Question) {
     let open = question.status == "open";
-    let shows = |kind: &Kind| matches!(kind, Kind::Question(id) if *id == question.id);
-    if !open && model.page().is_some_and(|page| shows(&page.kind)) {
-        model.pages.pop();
+    let shows = |page: &Page| page.kind.is_about(&question.id);
+    if !open && model.pages.iter().any(shows) {
+        model.pages.retain(|page| !shows(page));
+        model.tell("it has been answered, or is not asked any more");
     }
     match model
         .questions
         .iter_mut()
         .find(|known| known.id == question.id)
     {
-        Some(known) => *known = question,
+        Some(known) => {
+            // What is another now has to be read from its beginning.
+            if *known != question {
+                for page in model.pages.iter_mut().filter(|page| shows(page)) {
+                    page.scroll = 0;
+                }
+            }
+            *known = question;
+        }
         None => {
             if open {
                 model.tell(format!("4 Inbox: {}", question.title));
@@ -169,4 +178,25 @@ pub(super) fn question_changed(model: &mut Model, question: Question) {
     // What was answered is of no interest any more.
     model.questions.retain(|it| it.status == "open");
     model.settle(View::Inbox);
+}
+
+/// The questions were read anew. A page of one of them is read from its beginning if that is
+/// another now, and has what the list leaves out fetched again.
+pub(super) fn questions_read(model: &mut Model, all: Vec<Question>) -> Vec<Effect> {
+    let before = std::mem::replace(&mut model.questions, all);
+    model.questions.retain(|question| question.status == "open");
+    model.settle(View::Inbox);
+    let mut effects = Vec::new();
+    for page in &mut model.pages {
+        let Kind::Question(id) = &page.kind else {
+            continue;
+        };
+        let of = |all: &[Question]| all.iter().find(|it| it.id == *id).cloned();
+        let now = of(&model.questions);
+        if now != of(&before) {
+            page.scroll = 0;
+            effects.extend(now.iter().flat_map(questions::whole));
+        }
+    }
+    effects
 }

@@ -1,6 +1,6 @@
 //! Forms, and the calls that are made with them.
 
-use super::{open, pages};
+use super::{aside, open, pages};
 use crate::{
     ask::Ask,
     form::Form,
@@ -9,7 +9,7 @@ use crate::{
     message::Effect,
     model::Model,
     page::{FormPage, Kind, Outcome, Purpose, RunPage},
-    words,
+    view, words,
 };
 use serde_json::{Value, json};
 use switchboard_api::{
@@ -90,7 +90,7 @@ pub(super) fn read_resource(model: &mut Model, server: &str, uri: &str) -> Vec<E
 pub(super) fn for_question(model: &mut Model, question: &Question) -> Vec<Effect> {
     let mut page = FormPage {
         title: question.title.clone(),
-        text: question.text.clone().unwrap_or_default(),
+        text: asked(model, question),
         schema: Value::Null,
         form: None,
         purpose: Purpose::Answer(question.id.clone()),
@@ -109,6 +109,22 @@ pub(super) fn for_question(model: &mut Model, question: &Question) -> Vec<Effect
     Vec::new()
 }
 
+/// Who asks, for whom and until when, and in which words.
+fn asked(model: &Model, question: &Question) -> String {
+    let who = question.server.as_deref().unwrap_or("a server");
+    let client = question.client.as_ref().or(question.principal.as_ref());
+    let client = client.map(|client| format!(" for {client}"));
+    let until = question
+        .until
+        .map(|at| format!(", until {}", model.clock(at)));
+    let (client, until) = (client.unwrap_or_default(), until.unwrap_or_default());
+    let mut text = format!("{}\n{who} asks{client}{until}.", question.title);
+    if let Some(words) = &question.text {
+        text.push_str(&format!(" Its own words:\n{words}"));
+    }
+    text
+}
+
 fn ask_fields(model: &mut Model, page: FormPage) -> Vec<Effect> {
     let schema = page.schema.clone();
     let page = open(model, Kind::Form(Box::new(page)));
@@ -124,6 +140,7 @@ pub(super) fn fields(model: &mut Model, page: u64, fields: Fields) {
 
 /// A key on a form.
 pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+    let above = view::above(model);
     let Some(page) = model.pages.last_mut() else {
         return Vec::new();
     };
@@ -133,11 +150,34 @@ pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     if key == Key::Esc {
         return pages::close(model);
     }
+    let answers = match &form_page.purpose {
+        Purpose::Answer(id) => Some(id.clone()),
+        _ => None,
+    };
+    if let (Key::Ctrl('n'), Some(id)) = (key, &answers) {
+        return decline(model, id);
+    }
     let Some(form) = &mut form_page.form else {
         return Vec::new();
     };
+    // What stands above the first field is as long as its author likes.
+    match key {
+        Key::Up | Key::PageUp if form.at == 0 => {
+            page.scroll = (page.scroll + 1).min(above);
+            return Vec::new();
+        }
+        Key::Down | Key::PageDown if page.scroll > 0 => {
+            page.scroll -= 1;
+            return Vec::new();
+        }
+        _ => page.scroll = 0,
+    }
     match key {
         Key::Ctrl('s') => return submit(model),
+        // A yes that is all there is to say is not said by an Enter too many.
+        Key::Enter if form.len() == 0 && answers.is_some() => {
+            model.tell("Ctrl-S says yes, Ctrl-N declines");
+        }
         Key::Enter if form.at + 1 >= form.len() => return submit(model),
         Key::Enter | Key::Down | Key::Tab => form.step(1),
         Key::Up | Key::BackTab => form.step(-1),
@@ -148,6 +188,27 @@ pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
         }
     }
     Vec::new()
+}
+
+/// Says no to what a form asks.
+fn decline(model: &mut Model, id: &str) -> Vec<Effect> {
+    let question = model.questions.iter().find(|it| it.id == id);
+    let takes = |word: &&&str| {
+        question.is_some_and(|question| question.answers.iter().any(|it| it == **word))
+    };
+    let Some(action) = ["decline", "cancel"].iter().find(takes) else {
+        model.tell("it takes no such answer; Esc leaves it");
+        return Vec::new();
+    };
+    model.pages.pop();
+    let answer = Answer {
+        action: (*action).to_owned(),
+        ..Answer::default()
+    };
+    vec![Effect::Ask(Ask::Answer {
+        id: id.to_owned(),
+        answer: Box::new(answer),
+    })]
 }
 
 /// A form is filled in: it is held to its schema first.
@@ -315,7 +376,9 @@ pub(super) fn begun(model: &mut Model, call: &Call) -> Vec<Effect> {
         }
         _ => None,
     };
-    match model.pages.iter_mut().rev().find_map(waits) {
+    let mut pages: Vec<_> = model.all_pages_mut().collect();
+    pages.sort_by_key(|page| std::cmp::Reverse(page.id));
+    match pages.into_iter().find_map(waits) {
         Some(true) => vec![Effect::Ask(Ask::Cancel(call.id))],
         Some(false) => vec![Effect::Later(limits::PROGRESS, Ask::Detail(call.id))],
         None => Vec::new(),
@@ -324,7 +387,7 @@ pub(super) fn begun(model: &mut Model, call: &Call) -> Vec<Effect> {
 
 /// How far a running call is; it is looked at again as long as it runs.
 pub(super) fn progress(model: &mut Model, detail: &Detail) -> Vec<Effect> {
-    for page in &mut model.pages {
+    for page in model.all_pages_mut() {
         let Kind::Run(run) = &mut page.kind else {
             continue;
         };
@@ -355,11 +418,12 @@ pub(super) fn ended(model: &mut Model, page: u64, outcome: Outcome) {
     if let Some(Kind::Run(run)) = kind(model, page) {
         run.outcome.get_or_insert(outcome);
     }
+    aside::ended(model, page);
 }
 
 /// The gateway is gone, and with it every call.
 pub(super) fn abandoned(model: &mut Model) {
-    for page in &mut model.pages {
+    for page in model.all_pages_mut() {
         if let Kind::Run(run) = &mut page.kind {
             let gone = Outcome::Refused("the gateway went away meanwhile".to_owned());
             run.outcome.get_or_insert(gone);
@@ -368,7 +432,7 @@ pub(super) fn abandoned(model: &mut Model) {
 }
 
 fn kind(model: &mut Model, page: u64) -> Option<&mut Kind> {
-    let pages = model.pages.iter_mut();
+    let pages = model.all_pages_mut();
     pages
         .map(|it| (it.id, &mut it.kind))
         .find(|(id, _)| *id == page)

@@ -1,6 +1,6 @@
 //! Keys that do the same everywhere; every other one is for what is in front.
 
-use super::{acts, forms, pages, prompt};
+use super::{acts, aside, forms, pages, prompt};
 use crate::{
     key::Key,
     message::Effect,
@@ -64,12 +64,13 @@ fn everywhere(model: &mut Model, key: Key) -> Option<Vec<Effect>> {
         }
         Key::Char(digit @ '1'..='6') => {
             let at = usize::from(digit as u8 - b'1');
-            model.pages.clear();
+            aside::leave(model);
             return Some(go_to(model, View::ALL[at]));
         }
         Key::Esc | Key::Char('q') if !model.pages.is_empty() => return Some(pages::close(model)),
         // What is filtered is seen whole again before anything ends.
         Key::Esc if !model.list().filter.is_empty() => return Some(prompt::filter(model, "")),
+        Key::Esc if !model.aside.is_empty() => aside::back(model),
         Key::Char('q') => return Some(vec![Effect::Quit]),
         _ => return None,
     }

@@ -7,8 +7,8 @@ use crate::{
     limits,
     message::Effect,
     model::{Asked, Model},
-    page::{Kind, Outcome, Tab},
-    view,
+    page::{Kind, Outcome, ServerPage, Tab},
+    view, words,
 };
 use switchboard_api::{servers::Act, tools::Rule};
 
@@ -50,7 +50,10 @@ pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
         }
         Kind::Confirm(confirm) => match key {
             Key::Char('y') => {
-                let asks = std::mem::take(&mut confirm.asks);
+                let asks = confirm.asks.clone();
+                if !questions::is_read(model) {
+                    return Vec::new();
+                }
                 close(model);
                 asks.into_iter().map(Effect::Ask).collect()
             }
@@ -126,10 +129,9 @@ fn scrolled(model: &mut Model, key: Key) -> bool {
     };
     // On lists of a server's page the keys go from item to item.
     if let Kind::Server(server) = &mut page.kind
-        && let Some(items) = &server.items
-        && matches!(server.tab, Tab::Tools | Tab::Resources | Tab::Prompts)
+        && let Some(rows) = server.rows()
     {
-        let end = items.len().saturating_sub(1);
+        let end = rows.len().saturating_sub(1);
         server.at = match key {
             Key::Up | Key::Char('k') => server.at.saturating_sub(1),
             Key::Down | Key::Char('j') => (server.at + 1).min(end),
@@ -179,11 +181,36 @@ pub(super) fn keep_end(model: &mut Model) {
 /// What the page in front shows is read, or read again.
 pub(super) fn read(model: &Model) -> Vec<Effect> {
     match model.page().map(|page| &page.kind) {
-        Some(Kind::Server(page)) => vec![Effect::Ask(page.tab.ask(&page.segment))],
+        Some(Kind::Server(page)) => {
+            let asks = page.tab.asks(&page.segment).into_iter();
+            asks.map(Effect::Ask).collect()
+        }
         Some(Kind::Approve(page)) => vec![Effect::Ask(Ask::Server(page.segment.clone()))],
         Some(Kind::Call(page)) => vec![Effect::Ask(Ask::Detail(page.call))],
         _ => Vec::new(),
     }
+}
+
+/// Asks how many a server lists that is there to say it, where nobody has asked it yet. One that
+/// sleeps is not woken for that.
+pub(super) fn uncounted(model: &Model) -> Vec<Effect> {
+    let Some(Kind::Server(page)) = model.page().map(|page| &page.kind) else {
+        return Vec::new();
+    };
+    let server = model.server(&page.name);
+    let Some(server) = server.filter(|it| it.state.word == "connected") else {
+        return Vec::new();
+    };
+    if page.tab != Tab::Overview {
+        return Vec::new();
+    }
+    let known = [server.resources, None, server.prompts];
+    let each = ServerPage::COUNTED
+        .into_iter()
+        .zip(known.iter().zip(page.counts));
+    each.filter(|(_, (known, counted))| known.is_none() && counted.is_none())
+        .map(|(list, _)| Effect::Ask(Ask::Listed(page.segment.clone(), list)))
+        .collect()
 }
 
 /// Asks again for the fields of forms that have none yet: whoever was asked may be gone.
@@ -213,18 +240,18 @@ fn server_key(model: &mut Model, key: Key) -> Vec<Effect> {
     if step > 0 {
         let at = Tab::ALL.iter().position(|tab| *tab == server.tab);
         server.tab = Tab::ALL[(at.unwrap_or(0) + step) % Tab::ALL.len()];
-        server.items = None;
+        (server.items, server.templates) = (None, None);
         server.at = 0;
         server.follows = true;
         page.scroll = 0;
-        return read(model);
+        let mut effects = read(model);
+        effects.extend(uncounted(model));
+        return effects;
     }
     let (name, at) = (server.name.clone(), server.at);
     let item = server
-        .items
-        .as_ref()
-        .and_then(|items| items.get(at))
-        .cloned();
+        .rows()
+        .and_then(|rows| rows.get(at).map(|item| (*item).clone()));
     match (server.tab, item, key) {
         (Tab::Tools, Some(item), Key::Enter) => {
             let tool = item["name"].as_str().unwrap_or_default();
@@ -239,6 +266,13 @@ fn server_key(model: &mut Model, key: Key) -> Vec<Effect> {
                     Vec::new()
                 }
             }
+        }
+        (Tab::Resources, Some(item), Key::Enter) if item.get("uri").is_none() => {
+            // Whoever wants one fills it in.
+            let template = item["uriTemplate"].as_str().unwrap_or_default();
+            let words = words::quoted(&format!("@{name}:{template}"));
+            prompt::open(model, Asked::Command, &format!("read {words}"));
+            Vec::new()
         }
         (Tab::Resources, Some(item), Key::Enter) => {
             let uri = item["uri"].as_str().unwrap_or_default().to_owned();
@@ -261,6 +295,14 @@ fn run_key(model: &mut Model, key: Key) -> Vec<Effect> {
     let Kind::Run(run) = &mut page.kind else {
         return Vec::new();
     };
+    let waits = run.outcome.is_none();
+    if let (Key::Enter, true) = (key, waits) {
+        let Some(Kind::Run(run)) = model.page().map(|page| &page.kind) else {
+            return Vec::new();
+        };
+        let question = model.asked_by(run).cloned();
+        return question.map_or_else(Vec::new, |it| questions::show(model, &it));
+    }
     match key {
         Key::Char('x' | 'c') | Key::Ctrl('x') if run.outcome.is_none() => match run.call {
             Some(call) => vec![Effect::Ask(Ask::Cancel(call))],
@@ -305,11 +347,18 @@ fn approve_key(model: &mut Model, key: Key) -> Vec<Effect> {
     let Some(detail) = &page.detail else {
         return Vec::new();
     };
+    if detail.approval_digest.is_none() {
+        model.tell("it waits for no approval any more");
+        return Vec::new();
+    }
     let act = Act {
         digest: detail.approval_digest.clone(),
         ..Act::default()
     };
     let segment = page.segment.clone();
+    if verb == "approve" && !questions::is_read(model) {
+        return Vec::new();
+    }
     model.pages.pop();
     vec![Effect::Ask(Ask::Act { segment, verb, act })]
 }

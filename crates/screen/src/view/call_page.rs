@@ -16,22 +16,44 @@ use switchboard_api::calls::{Crossed, Made};
 
 /// A value as lines; what is too long for one goes on below itself.
 pub(super) fn tree(value: &Value, width: usize) -> Vec<Line> {
-    let branches = tree::lines(value).into_iter();
+    grown(tree::lines(value, limits::TREE_LINE), width)
+}
+
+/// The same with nothing left out of any text: what is said yes to.
+pub(super) fn whole_tree(value: &Value, width: usize) -> Vec<Line> {
+    grown(tree::lines(value, usize::MAX), width)
+}
+
+fn grown(branches: Vec<Branch>, width: usize) -> Vec<Line> {
+    let branches = branches.into_iter();
     let lines = branches.flat_map(|it| branch(it, width));
     lines.take(limits::TEXT_LINES).collect()
 }
 
 fn branch(branch: Branch, width: usize) -> Vec<Line> {
-    let indent = format!(" {}", "  ".repeat(branch.depth.min(40)));
+    // However deep it is, there is room for what stands there.
+    let indent = (1 + 2 * branch.depth).min(width / 3);
     let key = branch.key.map(|key| format!("{key}: ")).unwrap_or_default();
-    // A key that takes all the room leaves some to its value.
-    let before = (indent.len() + text::columns(&key)).min(width / 2);
-    let mut rows = text::wrapped(&branch.text, width.saturating_sub(before).max(8)).into_iter();
-    let first = Line::of(indent, Look::Plain)
-        .and(key, Look::Dim)
-        .and(rows.next().unwrap_or_default(), Look::Plain);
-    let below = rows.map(|row| Line::of(format!("{:before$}{row}", ""), Look::Plain));
-    std::iter::once(first).chain(below).collect()
+    let key_wide = text::columns(&text::clean(&key));
+    let row = |before: usize, text: String, look: Look| {
+        Line::of(format!("{:before$}", ""), Look::Plain).and(text, look)
+    };
+    let mut lines = Vec::new();
+    // A key that takes all the room stands above its value.
+    let before = if indent + key_wide > width * 2 / 3 {
+        let keys = text::wrapped(&key, width.saturating_sub(indent).max(8)).into_iter();
+        lines.extend(keys.map(|text| row(indent, text, Look::Dim)));
+        indent + 1
+    } else {
+        indent + key_wide
+    };
+    let mut rows = text::wrapped(&branch.text, width.saturating_sub(before).max(4)).into_iter();
+    if lines.is_empty() {
+        let first = rows.next().unwrap_or_default();
+        lines.push(row(indent, key, Look::Dim).and(first, Look::Plain));
+    }
+    lines.extend(rows.map(|text| row(before, text, Look::Plain)));
+    lines
 }
 
 fn raw(value: &Value, width: usize) -> Vec<Line> {
@@ -70,7 +92,7 @@ fn is_error(made: &Made) -> bool {
 }
 
 /// A call that was made here, and what became of it.
-pub(super) fn run(run: &RunPage, width: usize) -> Vec<Line> {
+pub(super) fn run(model: &Model, run: &RunPage, width: usize) -> Vec<Line> {
     let command = text::wrapped(&format!("$ {}", run.command), width).into_iter();
     let mut lines: Vec<Line> = command
         .map(|line| Line::of(format!(" {line}"), Look::Dim))
@@ -83,6 +105,13 @@ pub(super) fn run(run: &RunPage, width: usize) -> Vec<Line> {
                 .clone()
                 .unwrap_or_else(|| "waiting for the answer …".to_owned());
             lines.push(Line::of(format!(" {text}"), Look::Warn));
+            if let Some(question) = model.asked_by(run) {
+                let text = format!("It asks you something, and waits: {}", question.title);
+                let rows = text::wrapped(&text, width).into_iter();
+                lines.push(Line::empty());
+                lines.extend(rows.map(|row| Line::of(format!(" {row}"), Look::Bold)));
+                lines.push(Line::of(" Enter", Look::Key).and(" opens it", Look::Plain));
+            }
         }
         Some(Outcome::Abandoned) => {
             lines.push(Line::of(" Nobody waits for it any more.", Look::Dim));

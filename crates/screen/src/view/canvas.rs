@@ -92,6 +92,14 @@ impl<'a> Canvas<'a> {
         self.buffer.area.height
     }
 
+    /// How many rows below a list may tell about the chosen one: at most so many, and none
+    /// where the list itself would have hardly any.
+    pub(super) fn beside(&self, most: u16) -> usize {
+        const LIST: u16 = 3;
+        let rows = self.height().saturating_sub(super::frame::AROUND + 1);
+        usize::from(most.min(rows.saturating_sub(LIST)))
+    }
+
     /// Writes a line from the first column on.
     pub(super) fn line(&mut self, row: u16, line: &Line) {
         self.line_at(0, row, line);
@@ -136,6 +144,16 @@ impl<'a> Canvas<'a> {
                 self.choose(row);
             }
         }
+        let below = rows.len().saturating_sub(top + height);
+        if below > 0 && height > 0 {
+            self.at_the_right(to - 1, &Line::of(format!(" ↓ {below}"), Look::Key));
+        }
+    }
+
+    /// Writes a short line so that it ends where the row does.
+    pub(super) fn at_the_right(&mut self, row: u16, line: &Line) {
+        let wide = u16::try_from(line.columns()).unwrap_or(u16::MAX);
+        self.line_at(self.width().saturating_sub(wide), row, line);
     }
 }
 

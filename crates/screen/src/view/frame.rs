@@ -1,13 +1,14 @@
 //! The bars: where one is at the top; what is said, typed and possible at the bottom.
 
 use super::{
-    Cursor,
+    Cursor, Rest,
     canvas::{Canvas, Line, Look},
     help,
 };
 use crate::{
     message::Link,
     model::{Asked, Model, Prompt, View},
+    page::Kind,
     text,
 };
 
@@ -22,6 +23,8 @@ pub(super) fn top(model: &Model, canvas: &mut Canvas<'_>) {
         let here = view == model.view;
         let waiting = model.waiting();
         let badge = match view {
+            // Of a gateway that is gone nobody knows what it would ask.
+            View::Inbox if model.is_lost() => "(?)".to_owned(),
             View::Inbox if waiting > 0 => format!("({waiting})"),
             _ => String::new(),
         };
@@ -56,14 +59,55 @@ fn linked(model: &Model) -> (String, Look) {
 }
 
 /// What is said, and below it what can be done; or the line that is typed into.
-pub(super) fn bottom(model: &Model, canvas: &mut Canvas<'_>) -> Cursor {
+pub(super) fn bottom(model: &Model, canvas: &mut Canvas<'_>, rest: Rest) -> Cursor {
     let last = canvas.height() - 1;
     if let Some(prompt) = &model.prompt {
         return typed(model, prompt, canvas, last);
     }
-    canvas.line(last - 1, &said(model));
-    canvas.line(last, &footer(model, usize::from(canvas.width())));
+    let width = usize::from(canvas.width());
+    let said = said(model);
+    canvas.line(last - 1, &said);
+    // That there is more is said also beside what else is said.
+    let is_free = said.0.is_empty();
+    let room = if is_free { width } else { width / 2 };
+    if let Some(more) = more(model, rest, room) {
+        match is_free {
+            true => canvas.line(last - 1, &more),
+            false => canvas.at_the_right(last - 1, &more),
+        }
+    }
+    canvas.line(last, &footer(model, rest, width));
     None
+}
+
+/// That a page goes on below what is seen, in as many words as there is room for.
+fn more(model: &Model, rest: Rest, room: usize) -> Option<Line> {
+    let lines = text::many(rest.below, "more line", "more lines");
+    let yes = model.wants_yes();
+    let words = match (rest.above, rest.below) {
+        (0, 0) if yes && !rest.is_whole => vec![
+            " too long to be shown whole: switchboard inbox".to_owned(),
+            " too long".to_owned(),
+        ],
+        (0, 0) => return None,
+        (above, 0) => vec![
+            format!(" ↑ {}, Up", text::many(above, "more line", "more lines")),
+            format!(" ↑ {above}"),
+        ],
+        (above, below) if above > 0 => vec![
+            format!(" ↑ {above} ↓ {below} more lines"),
+            format!(" ↑ {above} ↓ {below}"),
+        ],
+        (_, below) if yes => vec![
+            format!(" ↓ {lines}, PageDown; y counts at the end"),
+            format!(" ↓ {below} more; y at the end"),
+            format!(" ↓ {below} more"),
+        ],
+        (_, below) => vec![format!(" ↓ {lines}, PageDown"), format!(" ↓ {below} more")],
+    };
+    let fits = |text: &&String| text::columns(text) <= room;
+    let text = words.iter().find(fits).or(words.last()).cloned();
+    text.map(|text| Line::of(text, if yes { Look::Warn } else { Look::Key }))
 }
 
 /// What was said last, or what is the matter.
@@ -82,16 +126,27 @@ fn said(model: &Model) -> Line {
             .and(filter.clone(), Look::Plain)
             .and("   Esc shows all", Look::Dim);
     }
+    if let (true, Some((_, page))) = (model.pages.is_empty(), model.aside.last())
+        && let Kind::Run(run) = &page.kind
+    {
+        let waits = match (model.asked_by(run), &run.outcome) {
+            (Some(_), None) => "waits for your answer",
+            (None, None) => "runs",
+            (_, Some(_)) => "has ended",
+        };
+        let text = format!(" goes back to {}, which {waits}", run.title);
+        return Line::of(" Esc", Look::Key).and(text, Look::Plain);
+    }
     Line::empty()
 }
 
 /// As many keys as fit, the most useful first.
-fn footer(model: &Model, width: usize) -> Line {
+fn footer(model: &Model, rest: Rest, width: usize) -> Line {
     let piece = |line: Line, (key, does): (&str, &str)| {
         line.and(format!(" {key}"), Look::Key)
             .and(format!(" {does}"), Look::Plain)
     };
-    let keys = help::keys(model);
+    let keys = help::keys(model, rest);
     // The key that shows all keys is always there.
     let last = keys.iter().find(|(key, _)| *key == "?").copied();
     let end = last.map_or_else(Line::empty, |last| piece(Line::empty(), last));
@@ -153,7 +208,7 @@ fn hint(model: &Model, prompt: &Prompt) -> String {
             let verb = text.split_whitespace().next().unwrap_or_default();
             let known = model.verbs.iter().find(|known| known.name == verb);
             match known {
-                Some(verb) if verb.name == "add" => " add NAME -- COMMAND, or add NAME URL".into(),
+                _ if verb == "add" => adding(usize::from(model.size.0)),
                 Some(verb) => format!(" {}", verb.about),
                 None => " a command of switchboard; Tab completes, ! gives it the terminal".into(),
             }
@@ -167,4 +222,15 @@ fn hint(model: &Model, prompt: &Prompt) -> String {
             " a cassette of the calls shown here, without secrets; Esc leaves".to_owned()
         }
     }
+}
+
+/// How a server is added, with one that works as it stands here.
+fn adding(width: usize) -> String {
+    let words = [
+        " add NAME -- COMMAND, or add NAME URL; add files -- switchboard builtin files",
+        " such as files -- switchboard builtin files",
+        " files -- switchboard builtin files",
+    ];
+    let fits = |text: &&&str| text::columns(text) <= width;
+    (*words.iter().find(fits).unwrap_or(&words[2])).to_owned()
 }

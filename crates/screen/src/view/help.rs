@@ -1,10 +1,11 @@
 //! Which keys do what, where one is now.
 
+use super::Rest;
 use crate::{
-    model::{Model, View},
-    page::{Kind, Page, Tab},
+    model::{Model, View, takes_form},
+    page::{Kind, Page, Purpose, Tab},
 };
-use switchboard_api::questions::{Kind as Asks, Question};
+use switchboard_api::questions::Question;
 
 /// Keys that do the same everywhere.
 const EVERYWHERE: [(&str, &str); 11] = [
@@ -43,7 +44,7 @@ pub(super) fn all(model: &Model) -> Keys {
 }
 
 /// Keys for the bar at the bottom, the most useful first.
-pub(super) fn keys(model: &Model) -> Keys {
+pub(super) fn keys(model: &Model, rest: Rest) -> Keys {
     let Some(page) = model.page() else {
         let mut keys = of_view(model);
         keys.extend([
@@ -55,6 +56,11 @@ pub(super) fn keys(model: &Model) -> Keys {
         return keys;
     };
     let mut keys = of_page(model, page);
+    // What does not count yet is not offered.
+    if model.wants_yes() && !rest.is_whole {
+        keys.retain(|(key, _)| !matches!(*key, "y" | "a" | "N"));
+        keys.insert(0, ("PgDn", "read on"));
+    }
     if !matches!(page.kind, Kind::Form(_) | Kind::SignIn(_)) {
         keys.extend([("Esc", "back"), ("?", "keys")]);
     }
@@ -70,6 +76,16 @@ fn of_page(model: &Model, page: &Page) -> Keys {
             Tab::Prompts => vec![("Enter", "get")],
             _ => Vec::new(),
         },
+        Kind::Form(form) if matches!(form.purpose, Purpose::Answer(_)) => {
+            return vec![
+                ("Enter", "next, at the end send"),
+                ("Ctrl-S", "send"),
+                ("Ctrl-N", "decline"),
+                ("Space", "choose, add"),
+                ("Ctrl-X", "remove"),
+                ("Esc", "leave"),
+            ];
+        }
         Kind::Form(_) => {
             return vec![
                 ("Enter", "next, at the end run"),
@@ -79,7 +95,10 @@ fn of_page(model: &Model, page: &Page) -> Keys {
                 ("Esc", "leave"),
             ];
         }
-        Kind::Run(run) if run.outcome.is_none() => vec![("x", "cancel")],
+        Kind::Run(run) if run.outcome.is_none() => match model.asked_by(run) {
+            Some(_) => vec![("Enter", "answer"), ("x", "cancel")],
+            None => vec![("x", "cancel")],
+        },
         Kind::Run(_) => vec![("v", "tree/raw"), ("y", "copy as command"), ("r", "again")],
         Kind::Call(_) => vec![
             ("v", "tree/raw"),
@@ -127,8 +146,9 @@ fn of_page(model: &Model, page: &Page) -> Keys {
 pub(super) fn answers(question: &Question) -> Keys {
     let has = |answer: &str| question.answers.iter().any(|it| it == answer);
     let mut keys = Vec::new();
-    if matches!(question.kind, Asks::Form | Asks::Sampling) && has("accept") {
-        keys.push(("Enter", "fill in"));
+    // A form is answered in the form.
+    if takes_form(question) {
+        return vec![("Enter", "fill in or decline")];
     }
     if question.url.is_some() {
         keys.push(("o", "open page"));
@@ -164,6 +184,9 @@ fn of_view(model: &Model) -> Keys {
     let is_empty = model.keys(model.view).is_empty();
     let mut keys = on_lines(model);
     keys.retain(|(key, _)| !is_empty || without_a_line.contains(key));
+    if !model.aside.is_empty() {
+        keys.push(("Esc", "back to the call that was left"));
+    }
     keys
 }
 

@@ -49,9 +49,8 @@ pub(super) fn title(before: Line, page: &ServerPage, width: usize) -> Line {
 pub(super) fn chosen(page: &Page) -> Option<usize> {
     match &page.kind {
         Kind::Server(server) => {
-            let is_list = matches!(server.tab, Tab::Tools | Tab::Resources | Tab::Prompts);
-            let some = server.items.as_ref().is_some_and(|items| !items.is_empty());
-            (is_list && some).then_some(server.at)
+            let some = server.rows().is_some_and(|rows| !rows.is_empty());
+            some.then_some(server.at)
         }
         _ => None,
     }
@@ -61,13 +60,16 @@ pub(super) fn lines(model: &Model, page: &ServerPage, width: usize) -> Vec<Line>
     let waiting = || vec![Line::of(" …", Look::Dim)];
     match page.tab {
         Tab::Overview => overview(model, page, width),
-        Tab::Tools | Tab::Resources | Tab::Prompts => match &page.items {
+        Tab::Tools | Tab::Resources | Tab::Prompts => match page.rows() {
             None => waiting(),
+            // Those that it has may be below what it has none of.
+            Some(items) if items.is_empty() && is_half(page) => waiting(),
             Some(items) if items.is_empty() => {
-                vec![Line::of(
-                    format!(" It lists no {}.", page.tab.name()),
-                    Look::Dim,
-                )]
+                let what = match page.tab {
+                    Tab::Resources => "resources and no templates",
+                    tab => tab.name(),
+                };
+                vec![Line::of(format!(" It lists no {what}."), Look::Dim)]
             }
             Some(items) => items.iter().map(|it| item(it, width)).collect(),
         },
@@ -83,6 +85,11 @@ pub(super) fn lines(model: &Model, page: &ServerPage, width: usize) -> Vec<Line>
             .as_ref()
             .map_or_else(waiting, |it| prose(it, width)),
     }
+}
+
+/// Whether one of the two lists is still on its way.
+fn is_half(page: &ServerPage) -> bool {
+    page.tab == Tab::Resources && page.templates.is_none()
 }
 
 fn prose(lines: &[String], width: usize) -> Vec<Line> {
@@ -104,6 +111,16 @@ fn item(item: &Value, width: usize) -> Line {
         .unwrap_or_default();
     let first = more.lines().next().unwrap_or_default();
     let room = (width / 3).clamp(10, 30);
+    if let (None, Some(template)) = (text("uri"), text("uriTemplate")) {
+        let first = match first {
+            "" => String::new(),
+            first => format!("  {first}"),
+        };
+        return Line::of(format!(" {}", text::padded(name, room)), Look::Plain)
+            .and(" template ", Look::Key)
+            .and(template, Look::Plain)
+            .and(first, Look::Dim);
+    }
     Line::of(format!(" {}", text::padded(name, room)), Look::Plain)
         .and(" ", Look::Plain)
         .and(first, Look::Dim)
@@ -120,11 +137,22 @@ fn overview(model: &Model, page: &ServerPage, width: usize) -> Vec<Line> {
         Some(line) => format!("{file}:{line}"),
         None => file,
     });
+    let counted = |count: Option<usize>, one: &str| match count {
+        Some(count) => text::many(count, one, &format!("{one}s")),
+        None => format!("– {one}s"),
+    };
+    let [resources, templates, prompts] = page.counts;
+    let mut lists = vec![
+        counted(server.tools, "tool"),
+        counted(server.resources.or(resources), "resource"),
+        counted(server.prompts.or(prompts), "prompt"),
+    ];
+    if templates.is_some_and(|count| count > 0) {
+        lists.insert(2, counted(templates, "template"));
+    }
     let lists = format!(
-        "{} tools, {} resources, {} prompts; about {} tokens",
-        number(server.tools),
-        number(server.resources),
-        number(server.prompts),
+        "{}; about {} tokens",
+        lists.join(", "),
         number(server.tokens)
     );
     let use_ = format!(

@@ -61,7 +61,7 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) {
     let below = server
         .map(|server| about(model, server))
         .unwrap_or_default();
-    let most = usize::from(canvas.height() / 2).min(below.len());
+    let most = canvas.beside(canvas.height() / 2).min(below.len());
     let split = bottom - u16::try_from(most).unwrap_or(0);
     canvas.list(2, split, &rows, chosen);
     for (row, line) in (split..bottom).zip(&below) {
@@ -261,7 +261,7 @@ fn empty(model: &Model, canvas: &mut Canvas<'_>) {
         ];
         let width = usize::from(canvas.width());
         for (key, does) in [
-            ("n", "adds one: a name, then a command or an address"),
+            ("n", "adds one: its name, -- and a command, or an address"),
             (":import", "takes over what other clients have"),
             (
                 ":add files -- switchboard builtin files",

@@ -2,9 +2,10 @@
 
 use super::{
     canvas::{Canvas, Line, Look, cells},
-    pages,
+    question_page,
 };
 use crate::{
+    limits::NARROW,
     model::{ClientRow, Doctor, Model},
     text,
 };
@@ -17,7 +18,7 @@ use switchboard_api::{
 /// A table: what stands above it, its rows, and what is said of the chosen one.
 fn table(canvas: &mut Canvas<'_>, head: &Line, rows: &[Line], at: usize, below: &[Line]) {
     let bottom = canvas.height() - 2;
-    let most = usize::from(canvas.height() / 3).min(below.len());
+    let most = canvas.beside(canvas.height() / 3).min(below.len());
     let split = bottom - u16::try_from(most).unwrap_or(0);
     canvas.line(1, head);
     canvas.list(2, split, rows, Some(at));
@@ -26,8 +27,13 @@ fn table(canvas: &mut Canvas<'_>, head: &Line, rows: &[Line], at: usize, below: 
     }
 }
 
-/// Nothing to show, and why.
-fn nothing(canvas: &mut Canvas<'_>, text: &str) {
+/// Nothing to show, and why; of a gateway that is gone nobody knows what there would be.
+fn nothing(model: &Model, canvas: &mut Canvas<'_>, what: &str, text: &str) {
+    let gone = format!("The gateway is gone: nobody knows {what}.");
+    say(canvas, if model.is_lost() { &gone } else { text });
+}
+
+fn say(canvas: &mut Canvas<'_>, text: &str) {
     let width = usize::from(canvas.width()).saturating_sub(2);
     let lines = text::wrapped(text, width);
     for (row, line) in (2..canvas.height() - 2).zip(lines) {
@@ -48,7 +54,9 @@ pub(super) fn tools(model: &Model, canvas: &mut Canvas<'_>) {
     let width = usize::from(canvas.width());
     if tools.is_empty() {
         nothing(
+            model,
             canvas,
+            "which tools there are",
             if model.tools.is_empty() {
                 "No server has told of a tool yet."
             } else {
@@ -58,12 +66,11 @@ pub(super) fn tools(model: &Model, canvas: &mut Canvas<'_>) {
         return;
     }
     let wide = width >= 72;
-    let name = if wide {
-        (width - 46).clamp(20, 50)
-    } else {
-        width.saturating_sub(19)
+    let (name, server) = match width {
+        72.. => ((width - 46).clamp(20, 50), 16),
+        NARROW..72 => (width.saturating_sub(19), 10),
+        _ => (width.saturating_sub(7), 0),
     };
-    let server = if wide { 16 } else { 10 };
     let rest = if wide { 6 } else { 0 };
     let head = cells(&[
         (" tool", name, Look::Bold),
@@ -124,22 +131,32 @@ pub(super) fn traffic(model: &Model, canvas: &mut Canvas<'_>) {
     let calls = model.shown_calls();
     if calls.is_empty() {
         nothing(
+            model,
             canvas,
+            "which calls are made",
             "No call was made yet, or none fits the filter. Calls of all clients show up here as they are made.",
         );
         return;
     }
     let width = usize::from(canvas.width());
     let wide = width >= 72;
-    let name = width.saturating_sub(if wide { 57 } else { 29 });
+    // What was called is what there is always room for.
+    let narrow = width < NARROW;
+    let name = width.saturating_sub(match (wide, narrow) {
+        (true, _) => 57,
+        (false, false) => 29,
+        (false, true) => 9,
+    });
     let columns = |only: usize| if wide { only } else { 0 };
+    let besides = |only: usize| if narrow { 0 } else { only };
+    let outcome = if narrow { 7 } else { 9 };
     let head = cells(&[
-        (" at", 9, Look::Bold),
+        (" at", besides(9), Look::Bold),
         ("what", name, Look::Bold),
         ("server", columns(14), Look::Bold),
         ("client", columns(12), Look::Bold),
-        ("outcome", 9, Look::Bold),
-        ("took", 7, Look::Bold),
+        ("outcome", outcome, Look::Bold),
+        ("took", besides(7), Look::Bold),
     ]);
     let row = |call: &&Call| {
         let at = format!(" {}", model.clock(call.at));
@@ -147,7 +164,7 @@ pub(super) fn traffic(model: &Model, canvas: &mut Canvas<'_>) {
         let client = call.client.as_deref().unwrap_or(&call.principal);
         let took = call.took.map_or("…".to_owned(), text::took);
         cells(&[
-            (&at, 9, Look::Dim),
+            (&at, besides(9), Look::Dim),
             (what, name, Look::Plain),
             (
                 call.server.as_deref().unwrap_or("–"),
@@ -155,8 +172,8 @@ pub(super) fn traffic(model: &Model, canvas: &mut Canvas<'_>) {
                 Look::Plain,
             ),
             (client, columns(12), Look::Dim),
-            (&call.outcome, 9, outcome_look(&call.outcome)),
-            (&took, 7, Look::Plain),
+            (&call.outcome, outcome, outcome_look(&call.outcome)),
+            (&took, besides(7), Look::Plain),
         ])
     };
     let rows: Vec<Line> = calls.iter().map(row).collect();
@@ -194,25 +211,28 @@ pub(super) fn inbox(model: &Model, canvas: &mut Canvas<'_>) {
     let questions = model.shown_questions();
     if questions.is_empty() {
         nothing(
+            model,
             canvas,
+            "what waits for you",
             "Nothing waits for you. Permissions, forms, pages to visit, sign-ins, servers to approve and definitions that changed are asked about here.",
         );
         return;
     }
     let width = usize::from(canvas.width());
     let server = if width >= 72 { 16 } else { 0 };
-    let title = width.saturating_sub(21 + if server > 0 { server + 1 } else { 0 });
+    let besides = |only: usize| if width < NARROW { 0 } else { only };
+    let title = width.saturating_sub(besides(21) + if server > 0 { server + 1 } else { 0 });
     let head = cells(&[
-        (" at", 9, Look::Bold),
-        ("kind", 10, Look::Bold),
+        (" at", besides(9), Look::Bold),
+        ("kind", besides(10), Look::Bold),
         ("server", server, Look::Bold),
         ("question", title, Look::Bold),
     ]);
     let row = |question: &&Question| {
         let at = format!(" {}", model.clock(question.at));
         cells(&[
-            (&at, 9, Look::Dim),
-            (kind(question.kind), 10, Look::Warn),
+            (&at, besides(9), Look::Dim),
+            (kind(question.kind), besides(10), Look::Warn),
             (
                 question.server.as_deref().unwrap_or("–"),
                 server,
@@ -223,8 +243,13 @@ pub(super) fn inbox(model: &Model, canvas: &mut Canvas<'_>) {
     };
     let rows: Vec<Line> = questions.iter().map(row).collect();
     let at = model.list().at;
-    let below = questions.get(at).map(|it| pages::question_start(it, width));
-    table(canvas, &head, &rows, at, &below.unwrap_or_default());
+    let mut below = Vec::new();
+    if model.is_lost() {
+        below.push(Line::of(" as it was when the gateway went", Look::Warn));
+    }
+    let chosen = questions.get(at).into_iter();
+    below.extend(chosen.flat_map(|it| question_page::start(it, width)));
+    table(canvas, &head, &rows, at, &below);
 }
 
 pub(super) fn kind(kind: Kind) -> &'static str {
@@ -245,7 +270,9 @@ pub(super) fn clients(model: &Model, canvas: &mut Canvas<'_>) {
     let rows = model.shown_clients();
     if rows.is_empty() {
         nothing(
+            model,
             canvas,
+            "who is connected",
             "Nobody is connected. switchboard connect shows the clients on this machine; n makes a token for one.",
         );
         return;
@@ -300,12 +327,16 @@ pub(super) fn clients(model: &Model, canvas: &mut Canvas<'_>) {
 
 pub(super) fn doctor(model: &Model, canvas: &mut Canvas<'_>) {
     match &model.doctor {
-        Doctor::Unasked | Doctor::Looking => {
-            nothing(canvas, "Looking at everything that can be wrong …");
+        Doctor::Unasked => {
+            say(canvas, "Looking at everything that can be wrong …");
+            return;
+        }
+        Doctor::Failed(_) if model.examining => {
+            say(canvas, "Looking at everything that can be wrong …");
             return;
         }
         Doctor::Failed(why) => {
-            nothing(canvas, why);
+            say(canvas, why);
             return;
         }
         Doctor::Found(_) => {}
@@ -347,4 +378,12 @@ pub(super) fn doctor(model: &Model, canvas: &mut Canvas<'_>) {
         }
     }
     table(canvas, &head, &rows, at, &below);
+    let seen = model.examined.map(|at| model.clock(at)).unwrap_or_default();
+    let seen = match (model.examining, width < NARROW) {
+        (true, true) => " looking".to_owned(),
+        (true, false) => format!(" looking again; this was at {seen}"),
+        (false, true) => format!(" {seen}"),
+        (false, false) => format!(" looked at {seen}"),
+    };
+    canvas.at_the_right(1, &Line::of(seen, Look::Dim));
 }

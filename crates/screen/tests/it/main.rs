@@ -8,7 +8,9 @@
 )]
 
 mod acts;
+mod asked;
 mod random;
+mod reading;
 mod samples;
 mod snapshots;
 mod still;

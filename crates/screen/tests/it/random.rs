@@ -91,8 +91,8 @@ fn happening(dice: &mut Dice) -> Message {
             Link::Attached { address: "127.0.0.1:3700".into() },
         ]).clone()),
         98 => dice.of(&[
-            Message::Examined(json!([{"area": "a", "level": "problem", "what": "\u{1b}c", "found": "x\ny", "advice": "switchboard login \u{202e}a"}]).to_string().into_bytes()),
-            Message::Examined(b"null".to_vec()),
+            Message::Examined { found: json!([{"area": "a", "level": "problem", "what": "\u{1b}c", "found": "x\ny", "advice": "switchboard login \u{202e}a"}]).to_string().into_bytes(), at: u64::MAX },
+            Message::Examined { found: b"null".to_vec(), at: 0 },
             Message::NotExamined { why: "\u{9b}2J".to_owned() },
         ]).clone(),
         _ => Message::Told((*dice.of(&TEXTS)).to_owned()),
@@ -138,6 +138,7 @@ fn event(dice: &mut Dice) -> Event {
                 Kind::SignIn,
                 Kind::Approval,
                 Kind::Changed,
+                Kind::Proposal,
             ]);
             let answers = ["allow", "deny", "accept", "decline", "approve"];
             let mut question = question(
@@ -148,6 +149,10 @@ fn event(dice: &mut Dice) -> Event {
             question.title = text.clone();
             question.text = Some(text);
             question.url = Some("https://example.com/\u{202e}".into());
+            question.call = Some(dice.roll(50) as u64);
+            question.about = Some(
+                json!({"runs": [*dice.of(&TEXTS)], "connects": null, "variables": [[*dice.of(&TEXTS), *dice.of(&TEXTS)], 7], *dice.of(&TEXTS): {"x": TEXTS}}),
+            );
             question.status = (*dice.of(&["open", "open", "answered"])).to_owned();
             Event::Question {
                 question: Box::new(question),

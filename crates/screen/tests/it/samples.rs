@@ -221,9 +221,12 @@ pub fn answer(ask: &Ask) -> Option<Value> {
             "instructions": "Call list_issues first.",
             "clients": [{"name": "claude-code", "principal": "default", "era": "legacy", "since": NOON}],
             "processes": [{"pid": 4711, "memory": 50331648, "since": NOON}],
-            "approval": ["command: ./scripts/deploy-mcp", "argument: --region", "argument: eu", "+ environment: TOKEN (from your environment)"],
+            "approval": ["deploy", "  from      /home/ada/shop/.mcp.json:12", "  runs      \"./scripts/deploy-mcp\"", "            \"--region\"", "            \"eu\"", "  program   /home/ada/shop/scripts/deploy-mcp", "  variable  TOKEN=\"${TOKEN}\"", "  reads     TOKEN for env.TOKEN, which goes to the program", "  entry     {\"command\":\"./scripts/deploy-mcp\",\"args\":[\"--region\",\"eu\"],\"env\":{\"TOKEN\":\"${TOKEN}\"}}", "  warning   the program is the repository's own", "  digest    sha256:abc"],
             "approvalDigest": "sha256:abc",
         }),
+        Ask::Listed(_, "templates") => json!({"items": [
+            {"name": "any_file", "uriTemplate": "file:///{path}", "description": "Any of them."},
+        ]}),
         Ask::Listed(_, list) => json!({"items": [
             {"name": format!("first_of_{list}"), "description": "The first.\nWith more.", "uri": "file:///a", "arguments": [{"name": "topic", "required": true}]},
             {"name": "list_issues", "description": "Lists issues.", "uri": "file:///b"},
@@ -368,6 +371,9 @@ impl Bench {
             {"area": "sign-ins", "level": "warning", "what": "linear", "found": "the sign-in has expired", "advice": "switchboard login linear"},
             {"area": "configuration", "level": "ok", "what": "/home/ada/.claude.json", "found": "read (user)"},
         ]);
-        self.happens(Message::Examined(found.to_string().into_bytes()));
+        self.happens(Message::Examined {
+            found: found.to_string().into_bytes(),
+            at: NOON + 6_000,
+        });
     }
 }

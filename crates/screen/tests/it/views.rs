@@ -39,7 +39,7 @@ pub fn text(buffer: &Buffer) -> String {
 }
 
 /// What is typed to get there.
-const WALKS: [(&str, &str); 22] = [
+const WALKS: [(&str, &str); 24] = [
     ("servers", ""),
     ("servers_void_sign_in", "jjj"),
     ("servers_filtered", "/git\n"),
@@ -50,12 +50,14 @@ const WALKS: [(&str, &str); 22] = [
     ("doctor", "6"),
     ("server_overview", "jjjjj\n"),
     ("server_tools", "jjt"),
+    ("server_resources", "jjt\t"),
     ("server_stderr", "jjl"),
     ("server_explain", "jjw"),
     ("form", "2\nhello\n"),
     ("result", "2\nhello\n\n\n"),
     ("call", "3\n"),
     ("question_permission", "4\n"),
+    ("question_form", "4j\n"),
     ("question_changed", "4jj\n"),
     ("approve", "jA"),
     ("sign_in", "jja"),

@@ -161,7 +161,7 @@ pub fn unknown(governed: &Governed, list: List, name: &str, names: &[&str]) -> F
     let word = word(list);
     Failure::usage(format!("there is no {word} {name:?}")).hint(hint.unwrap_or_else(|| {
         if governed.members().is_empty() {
-            "no servers are configured; add one: switchboard add NAME COMMAND".to_owned()
+            "no servers are configured; add one: switchboard add NAME -- COMMAND".to_owned()
         } else {
             format!("see switchboard {word}s")
         }

@@ -83,7 +83,10 @@ impl Effects {
                 tasks::spawn(tasks::Kind::Background, async move {
                     let found = child::examined(command).await;
                     let found = match found {
-                        Ok(found) => Message::Examined(found),
+                        Ok(found) => Message::Examined {
+                            found,
+                            at: u64::try_from(chrono::Utc::now().timestamp_millis()).unwrap_or(0),
+                        },
                         Err(why) => Message::NotExamined {
                             why: format!("doctor said nothing: {why}"),
                         },

@@ -47,8 +47,9 @@ async fn a_form_of_a_server_is_filled_in() {
     let called = calling(stage.legacy(&json!({})).await, "elicit");
     tty.sees("4 Inbox(1)");
     tty.types("4\r");
+    // It is the form at once.
     tty.sees("What shall I say?");
-    tty.types("\r");
+    tty.sees("Ctrl-N decline");
     tty.sees("answer");
     tty.types("hello there\x13");
     let answer = answered(called).await;
@@ -69,8 +70,9 @@ async fn an_approval_shows_the_difference() {
     tty.sees("4 Inbox(1)");
     // The key that approves opens the page with all of it first.
     tty.types("4y");
+    tty.sees("Inbox › question");
     tty.sees("first");
-    tty.types("y");
+    tty.types("Gy");
     tty.until("nothing waits", |text| !text.contains("Inbox("));
     let calls = |nonce: &str| {
         let nonce = format!("nonce={nonce}");
@@ -83,6 +85,8 @@ async fn an_approval_shows_the_difference() {
     stage.world.write("home/repo/.mcp.json", changed);
     tty.sees("4 Inbox(1)");
     tty.types("4\r");
+    tty.sees("Inbox › question");
+    tty.types("G");
     tty.until("both are shown", |text| {
         let line = |sign: &str, word: &str| {
             let has = |line: &str| line.trim_start().starts_with(sign) && line.contains(word);
@@ -112,7 +116,7 @@ async fn a_definition_that_changed_is_approved() {
     super::hello(&mut client, &json!({})).await;
     let listed = client.request("tools/list", json!({})).await;
     assert!(!listed.to_string().contains("something else"), "{listed}");
-    tty.types("y");
+    tty.types("Gy");
     tty.until("nothing waits", |text| !text.contains("Inbox("));
     let listed = client.request("tools/list", json!({})).await;
     assert!(listed.to_string().contains("something else"), "{listed}");

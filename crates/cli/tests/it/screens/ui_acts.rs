@@ -122,7 +122,7 @@ async fn a_projects_server_is_approved_after_it_was_shown() {
     tty.types("A");
     tty.sees("approve theirs?");
     tty.sees("echo-server");
-    tty.types("y");
+    tty.types("Gy");
     tty.sees_line(&["theirs", "connected"]);
     assert_eq!(state(&world, "theirs"), "connected");
     tty.quits();
@@ -138,6 +138,56 @@ async fn a_projects_server_is_approved_after_it_was_shown() {
     tty.sees("/bin/false");
     tty.types("n");
     until("it is rejected", || state(&world, "evil") == "rejected");
+    tty.quits();
+}
+
+/// An entry that is longer than the terminal: its end has to be on it before a yes counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_not_shown_is_not_approved() {
+    let world = World::repository();
+    let mut entry = echo(&[]);
+    let mut variables = serde_json::Map::new();
+    for at in 0..20 {
+        variables.insert(format!("PLAIN_{at:02}"), json!("x"));
+    }
+    variables.insert("ZZ_LAST".into(), json!("the-last-variable"));
+    entry["env"] = Value::Object(variables);
+    world.write(
+        "home/repo/.mcp.json",
+        json!({"mcpServers": {"theirs": entry}}).to_string(),
+    );
+    for opens in ["A", "4\r"] {
+        let mut tty = Tty::start(&world, &[]);
+        tty.sees_line(&["theirs", "to approve"]);
+        if opens != "A" {
+            tty.sees("Inbox(1)");
+        }
+        tty.types(opens);
+        tty.sees("y counts at the end");
+        tty.types("y");
+        tty.sees("not yet: what you say yes to goes on below");
+        assert_eq!(state(&world, "theirs"), "pending-approval");
+        tty.quits();
+    }
+    let mut tty = Tty::start(&world, &[]);
+    tty.sees_line(&["theirs", "to approve"]);
+    tty.types("A");
+    tty.sees("y counts at the end");
+    tty.types("G");
+    tty.sees("y approve");
+    // Another size is another page.
+    tty.resize(60, 14);
+    tty.types("g");
+    tty.sees("y at the end");
+    tty.types("y");
+    tty.sees("not yet");
+    tty.types("G");
+    tty.sees("y approve");
+    tty.types("y");
+    tty.until("it is approved", |text| {
+        text.contains("theirs") && text.contains("connected")
+    });
+    assert_eq!(state(&world, "theirs"), "connected");
     tty.quits();
 }
 

@@ -114,3 +114,34 @@ async fn calls_are_saved_as_a_cassette() {
     tty.quits();
     drop(gateway);
 }
+
+/// A tool that asks something: its page says so, and has its answer when that is answered,
+/// there or in the inbox.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_asks_is_come_back_to() {
+    let world = World::with(&servers([("echo", echo(&[]))]));
+    let gateway = world.gateway().await;
+    let mut tty = Tty::start(&world, &[]);
+    tty.sees_line(&["echo", "asleep"]);
+    tty.types("r");
+    tty.sees_line(&["echo", "connected"]);
+    for from_inbox in [false, true] {
+        tty.types("2/elicit\r");
+        tty.sees("mcp__echo__elicit");
+        tty.types("\r");
+        tty.sees("message");
+        tty.types("well?\x13");
+        tty.sees("It asks you something");
+        if from_inbox {
+            tty.types("4");
+            tty.sees("waits for your answer");
+        }
+        tty.types("\r");
+        tty.sees("Ctrl-N decline");
+        tty.types("\x0e");
+        tty.sees("elicit · done");
+        tty.sees("decline");
+    }
+    tty.quits();
+    drop(gateway);
+}

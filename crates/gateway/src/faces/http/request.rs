@@ -201,16 +201,7 @@ impl Received {
 
 /// Who shows a token of the identity provider's.
 async fn signed(face: &Face, request: &Request<Incoming>) -> Result<Pass, Refusal> {
-    signed_for(face, request, request.uri().path()).await
-}
-
-/// The same, for what is at another path than the one that is asked for.
-pub(super) async fn signed_for(
-    face: &Face,
-    request: &Request<Incoming>,
-    path: &str,
-) -> Result<Pass, Refusal> {
-    let resource = resource(face, request, path);
+    let resource = resource(face, request, request.uri().path());
     let signed = face.entrance.let_in_signed(request.headers(), resource);
     let refuse = |refused| {
         face.gateway.refused.fetch_add(1, Ordering::Relaxed);
