@@ -229,9 +229,14 @@ pub(crate) fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.chars().all(fits) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Without the hyphens of an option.
+/// Without the hyphens of an option; of a file's path its last part, since folders are called
+/// anything.
 fn bare(name: &str) -> &str {
-    name.trim_start_matches('-').trim()
+    let name = name.trim_start_matches('-').trim();
+    match name.starts_with(['/', '~', '.']) {
+        true => name.rsplit('/').next().unwrap_or(name),
+        false => name,
+    }
 }
 
 /// The words of a name, in small letters: `apiKey`, `API_KEY` and `api-key`

@@ -265,6 +265,20 @@ fn sentences_stay_and_secrets_in_them_do_not() {
     }
 }
 
+/// A place in a file is no name of a secret, whatever its folders are called.
+#[test]
+fn places_in_files_are_shown() {
+    for said in [
+        "/tmp/.tmpICnkPw/settings.json:2:3: `disabledMcpServers` must be a list",
+        "~/my-keys/notes.json:12: \"names\" is missing",
+        "./secret/list.txt: line 3",
+    ] {
+        assert_eq!(text(said), said);
+    }
+    let shown = text("/etc/app/password: wanderlust");
+    assert!(!shown.contains("wanderlust"), "{shown}");
+}
+
 #[test]
 fn values_where_secrets_are_kept() {
     for (name, value, shown) in [
