@@ -169,10 +169,8 @@ impl Message {
             Err(what) => (None, Some(what)),
         };
         let fault = |what: &str| {
-            Err(invalid(
-                what.into(),
-                id.map(|span| Id::from_token(raw.slice(span.start..span.end))),
-            ))
+            let id = id.map(|span| Id::from_token(raw.slice(span.start..span.end)));
+            Err(invalid(what.into(), id))
         };
         if version.is_none_or(|span| json::text(span.of(&raw)).is_none_or(|v| v != "2.0")) {
             return fault("\"jsonrpc\" must be \"2.0\"");

@@ -2,6 +2,7 @@
 
 mod applied;
 mod difference;
+mod status;
 
 use crate::{
     commands::listen::address,
@@ -12,20 +13,13 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::BTreeMap,
-    net::SocketAddr,
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use switchboard::{
     Joined, Look,
     cluster::{
-        self, Announced, ClusterError, Join, Lease, LeaseOf, Looked, Node, Store,
+        self, ClusterError, Join, Store,
         authority::{self, Role},
     },
-    local::{spoken, visible},
 };
 
 /// Options of `cluster`.
@@ -339,7 +333,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         Action::Status { shared, json } => {
             let (store, key) = shared.opens(context);
             let found = life::short(async |_| cluster::status(&store, &key).await)??;
-            return show(&found, *json);
+            return status::show(&found, *json);
         }
         Action::Apply(options) => return applied::apply(context, options),
         Action::History(options) => return applied::history(context, options),
@@ -381,173 +375,4 @@ fn make(folder: &std::path::Path, name: &str, role: Role) -> Result<(), Failure>
         applies.display(),
         folder.join(authority::APPLY_KEYS).display()
     ))
-}
-
-/// A replica as `cluster status --json` shows it. The names are what scripts rely on.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Shown<'a> {
-    id: &'a str,
-    address: &'a str,
-    version: &'a str,
-    sessions: usize,
-    draining: bool,
-    since: u64,
-    certificate: &'a str,
-    /// How long the store took to take what it said last.
-    lag_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    applied: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unusable: Option<u64>,
-}
-
-/// A worker, likewise.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownWorker<'a> {
-    id: &'a str,
-    worker: &'a str,
-    version: &'a str,
-    offers: &'a [String],
-    labels: &'a BTreeMap<String, String>,
-    links: usize,
-    room: usize,
-    draining: bool,
-    since: u64,
-}
-
-/// What one of them does alone, likewise.
-#[derive(Debug, Serialize)]
-struct ShownLease<'a> {
-    lease: &'static str,
-    of: &'a str,
-    holder: &'a str,
-    number: u64,
-}
-
-impl<'a> ShownLease<'a> {
-    fn new(lease: &'a Lease) -> Self {
-        let (kind, of) = match &lease.of {
-            LeaseOf::SignIn(hash) => ("sign-in", hash),
-            LeaseOf::Server(copy) => ("server", copy),
-        };
-        Self {
-            lease: kind,
-            of,
-            holder: &lease.holder,
-            number: lease.number,
-        }
-    }
-
-    fn row(&self) -> String {
-        let Self {
-            lease,
-            of,
-            holder,
-            number,
-        } = self;
-        format!("lease  {lease} {of}  held by {holder}, number {number}")
-    }
-}
-
-/// One of a cluster.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum ShownAny<'a> {
-    Replica(Shown<'a>),
-    Worker(ShownWorker<'a>),
-    Lease(ShownLease<'a>),
-}
-
-fn show(found: &Looked, json: bool) -> Result<Code, Failure> {
-    let Looked {
-        replicas,
-        outposts,
-        leases,
-    } = found;
-    let leases = leases.iter().map(ShownLease::new);
-    if json {
-        let replicas = replicas.iter().map(|(id, node)| Shown {
-            id,
-            address: &node.address,
-            version: &node.version,
-            sessions: node.sessions,
-            draining: node.draining,
-            since: node.since,
-            certificate: &node.fingerprint,
-            lag_ms: node.lag_ms,
-            applied: node.applied,
-            unusable: node.unusable,
-        });
-        let workers = outposts.iter().map(|(id, worker)| ShownWorker {
-            id,
-            worker: &worker.name,
-            version: &worker.version,
-            offers: &worker.offers,
-            labels: &worker.labels,
-            links: worker.links,
-            room: worker.room,
-            draining: worker.draining,
-            since: worker.since,
-        });
-        let workers = workers.map(ShownAny::Worker);
-        let rows = replicas.map(ShownAny::Replica).chain(workers);
-        let rows = rows.chain(leases.map(ShownAny::Lease));
-        out::json_list(&rows.collect::<Vec<_>>())?;
-    } else {
-        if replicas.is_empty() {
-            out::line("No replica is there.")?;
-        }
-        let rows = replicas.iter().map(|(id, node)| row(id, node));
-        let workers = outposts.iter().map(|(id, worker)| worker_row(id, worker));
-        let leases = leases.map(|lease| lease.row());
-        for row in rows.chain(workers).chain(leases) {
-            out::line(&visible::line(&row))?;
-        }
-    }
-    Ok(match replicas.is_empty() {
-        true => Code::Unreachable,
-        false => Code::Done,
-    })
-}
-
-fn age(since: u64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |now| now.as_secs());
-    spoken(Duration::from_secs(now.saturating_sub(since)))
-}
-
-fn worker_row(id: &str, worker: &Announced) -> String {
-    let age = age(worker.since);
-    let ends = if worker.draining { ", ends" } else { "" };
-    let offers = match worker.offers.is_empty() {
-        true => "offers nothing".to_owned(),
-        false => format!("offers {}", worker.offers.join(", ")),
-    };
-    let labels = worker.labels.iter();
-    let labels: String = labels
-        .map(|(name, value)| format!("  {name}={value}"))
-        .collect();
-    let (version, links, room) = (&worker.version, worker.links, worker.room);
-    format!(
-        "{id}  worker  {version}  {offers}{labels}  {links} of {room} connections, for {age}{ends}"
-    )
-}
-
-fn row(id: &str, node: &Node) -> String {
-    let age = age(node.since);
-    let ends = if node.draining { ", ends" } else { "" };
-    let (address, version, sessions) = (&node.address, &node.version, node.sessions);
-    if address.is_empty() {
-        return format!("{id}  of a newer version: what else it says is not known here");
-    }
-    let lag = node.lag_ms.map(|lag| format!(", {lag} ms to the store"));
-    let runs = node
-        .applied
-        .map(|version| format!(", runs version {version}"));
-    let cannot = node.unusable;
-    let cannot = cannot.map(|version| format!(", cannot use version {version}"));
-    let more: String = [lag, runs, cannot].into_iter().flatten().collect();
-    format!("{id}  {address}  {version}  {sessions} sessions in memory, for {age}{more}{ends}")
 }

@@ -64,18 +64,30 @@ async fn a_session_that_was_changed_meanwhile_ends_and_another_s_is_its_to_end()
     );
     // Brought back by itself since.
     let _first = begun(&one, "s").await;
-    assert!(matches!(one.take("s", &"ada".into(), "").await, Taken::Ours(..)));
+    assert!(matches!(
+        one.take("s", &"ada".into(), "").await,
+        Taken::Ours(..)
+    ));
     assert_eq!(one.end("s", "ada").await, Ok(Ended::Everywhere));
-    assert!(matches!(one.take("s", &"ada".into(), "").await, Taken::Unknown));
+    assert!(matches!(
+        one.take("s", &"ada".into(), "").await,
+        Taken::Unknown
+    ));
     assert_eq!(one.end("s", "ada").await, Ok(Ended::Everywhere));
     // Taken over by another since, which lives.
     let _second = begun(&one, "t").await;
-    assert!(matches!(two.take("t", &"ada".into(), "").await, Taken::Ours(..)));
+    assert!(matches!(
+        two.take("t", &"ada".into(), "").await,
+        Taken::Ours(..)
+    ));
     known.live.lock().insert("two");
     let elsewhere = Ended::Elsewhere("two".into());
     assert_eq!(one.end("t", "ada").await, Ok(elsewhere));
     assert_eq!(two.end("t", "ada").await, Ok(Ended::Everywhere));
-    assert!(matches!(one.take("t", &"ada".into(), "").await, Taken::Unknown));
+    assert!(matches!(
+        one.take("t", &"ada".into(), "").await,
+        Taken::Unknown
+    ));
 }
 
 #[tokio::test]

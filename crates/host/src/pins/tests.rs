@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 mod books;
+mod texts;
 
 fn definition(value: &Value) -> Definition {
     Definition::of(value.to_string().as_bytes()).unwrap()
@@ -678,40 +679,4 @@ fn names_that_are_more_than_names_are_not_told_to_models() {
         "{text}"
     );
     assert!(!text.contains("Ignore"), "{text}");
-}
-
-#[test]
-fn texts_are_left_to_the_file_and_hashes_are_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("book.json");
-    let mut book = Book::open("k", path.clone());
-    let pin = |kept: &mut Kept| drop(at_start(kept, &[tool()], Manner::Hold));
-    book.change(pin).unwrap();
-    let text = |kept: &Kept| {
-        let pins = kept.section(Kind::Tools).unwrap();
-        pins["send"].version.definition.clone()
-    };
-    let written = text(book.kept().unwrap());
-    assert!(written.is_some());
-    let mut changed = tool();
-    changed["description"] = json!("Sends a message to everybody.");
-    // Once with the file, and once without it: what is known goes on.
-    for _ in 0..2 {
-        book.rest();
-        let kept = book.kept().unwrap();
-        assert_eq!(text(kept), None);
-        assert!(!held(kept, &tool(), Manner::Hold));
-        assert!(held(kept, &changed, Manner::Hold));
-        assert!(!book.refresh(), "nobody else has written it");
-        let _ = fs::remove_file(&path);
-    }
-    book.change(pin).unwrap();
-    assert!(!held(book.kept().unwrap(), &tool(), Manner::Hold));
-    // Another program's word counts, with its texts.
-    fs::remove_file(&path).unwrap();
-    let mut other = Book::open("k", path.clone());
-    other.change(pin).unwrap();
-    book.rest();
-    book.refresh();
-    assert_eq!(text(book.whole().unwrap()), written);
 }

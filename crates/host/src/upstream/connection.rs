@@ -3,6 +3,8 @@
 //! `audience.rs`, what the server asks in `questions.rs`; the way out is
 //! `sending.rs`, the way in `arriving.rs`.
 
+mod ending;
+
 use super::{
     audience::Audience, calls::Calls, declared::Declared, hello::Hello, idle::Unused,
     judged::Judged, owners::Owned, questions::Questions, remarks::Remarks, turns::NeedsTurns,
@@ -11,7 +13,6 @@ use crate::{
     catalog::{Catalog, Catalogs, List, Listing, note_move},
     client::{Client, ClientId},
     error::CallError,
-    exchange::Outcome,
     limits,
     observe::{Noted, Observers},
     upstream::spec::{ServerSpec, Target},
@@ -405,94 +406,6 @@ impl Connection {
     /// Where it is noted since when nobody has used it.
     pub(super) fn unused(&self) -> &Unused {
         &self.unused
-    }
-
-    /// Ends the connection since nobody uses it.
-    pub(super) fn fall_asleep(&self) {
-        self.end(Ended::Asleep, &Ended::Asleep.to_string());
-    }
-
-    /// Ends the connection and what is behind it.
-    pub async fn close(&self) {
-        self.close_because(&Ended::ByUs.to_string()).await;
-    }
-
-    /// The same for one that is of no use any more: it is made again for those who listen.
-    pub(crate) async fn give_up(&self, why: &str) {
-        self.lose(why);
-        self.close_link().await;
-    }
-
-    /// The same; whoever waits for an answer is told why.
-    pub(super) async fn close_because(&self, why: &str) {
-        // First, so that what the link says of its end is not taken for an accident.
-        self.end(Ended::ByUs, why);
-        self.close_link().await;
-    }
-
-    /// Ends what is behind it.
-    pub(super) async fn close_link(&self) {
-        if let Some(link) = self.link.get() {
-            link.close().await;
-        }
-    }
-
-    /// Whoever was let in before has to sign in again.
-    pub(super) fn shut_out(&self) {
-        self.give_way(Ended::SignedOut);
-    }
-
-    /// It is not used any more because of what became of one request. Over HTTP each of
-    /// them stands alone: what else is in flight has its answer still to come.
-    pub(super) fn give_way(&self, how: Ended) {
-        match self.is_http() {
-            true => {
-                self.note_end(how);
-            }
-            false => self.end(how.clone(), &how.to_string()),
-        }
-    }
-
-    /// Whether it is not used any more, and some of what was asked of it is not answered
-    /// yet.
-    pub(super) fn runs_out(&self) -> bool {
-        self.has_ended() && !self.calls.numbers().is_empty()
-    }
-
-    /// It is lost.
-    pub(super) fn lose(&self, why: &str) {
-        self.end(Ended::Lost(why.to_owned()), why);
-    }
-
-    /// Ends all that is in flight, once; whoever waits is told why.
-    fn end(&self, how: Ended, why: &str) {
-        if self.note_end(how) {
-            self.interrupt(why);
-        }
-    }
-
-    /// Notes its end; whether it is the first.
-    fn note_end(&self, how: Ended) -> bool {
-        let first = self.ended.send_if_modified(|ended| {
-            let first = ended.is_none();
-            if first {
-                *ended = Some(how);
-            }
-            first
-        });
-        if first {
-            note_move();
-        }
-        first
-    }
-
-    /// Ends what is in flight; whoever waits is told why.
-    pub(super) fn interrupt(&self, why: &str) {
-        for call in self.calls.take_all() {
-            let (server, reason) = (self.name(), why.to_owned());
-            call.finish(Outcome::Failed(CallError::Interrupted { server, reason }));
-        }
-        self.questions.withdraw_all();
     }
 
     pub(super) fn name(&self) -> String {

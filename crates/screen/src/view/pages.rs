@@ -137,24 +137,7 @@ pub(super) fn lines(model: &Model, page: &Page, width: usize) -> Vec<Line> {
             );
             lines
         }
-        Kind::Rule(_) => {
-            let rules = [
-                ("a", "allow: it is called without a question"),
-                ("s", "ask: each call waits for a yes"),
-                ("d", "deny: it cannot be called, and is not shown"),
-                ("h", "hide: it is not shown in lists"),
-                ("n", "none: what was written here is taken away"),
-            ];
-            let line = |(key, does): (&str, &str)| {
-                Line::of(format!(" {key}"), Look::Key).and(format!("  {does}"), Look::Plain)
-            };
-            let mut lines: Vec<Line> = rules.into_iter().map(line).collect();
-            lines.push(Line::empty());
-            lines.push(plain(
-                "The difference is shown before anything is written.".to_owned(),
-            ));
-            lines
-        }
+        Kind::Rule(_) => rules(),
         Kind::Text { lines, .. } => {
             let wrap = |line: &String| text::wrapped(line, inner);
             lines.iter().flat_map(wrap).map(plain).collect()
@@ -162,6 +145,27 @@ pub(super) fn lines(model: &Model, page: &Page, width: usize) -> Vec<Line> {
         Kind::Keys => keys(model, inner),
         Kind::Form(form) => form_page::lines(form, inner).0,
     }
+}
+
+/// What can be said of a tool.
+fn rules() -> Vec<Line> {
+    let rules = [
+        ("a", "allow: it is called without a question"),
+        ("s", "ask: each call waits for a yes"),
+        ("d", "deny: it cannot be called, and is not shown"),
+        ("h", "hide: it is not shown in lists"),
+        ("n", "none: what was written here is taken away"),
+    ];
+    let line = |(key, does): (&str, &str)| {
+        Line::of(format!(" {key}"), Look::Key).and(format!("  {does}"), Look::Plain)
+    };
+    let mut lines: Vec<Line> = rules.into_iter().map(line).collect();
+    lines.push(Line::empty());
+    lines.push(Line::of(
+        " The difference is shown before anything is written.",
+        Look::Plain,
+    ));
+    lines
 }
 
 fn keys(model: &Model, width: usize) -> Vec<Line> {

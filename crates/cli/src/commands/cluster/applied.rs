@@ -1,8 +1,9 @@
 //! `cluster apply`, `cluster history` and `cluster show`: what holds for all replicas.
 
 use super::{
-    Shared, age,
+    Shared,
     difference::{difference, without},
+    status::age,
 };
 use crate::{
     context::{Context, warn},
