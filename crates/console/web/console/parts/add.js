@@ -96,7 +96,7 @@ export function Proposed({ proposed, from, folder }) {
   useEffect(() => outcome.current?.scrollIntoView({ block: 'nearest' }), [written]);
   return html`<section class="card stack" data-testid="proposed" data-proposed=${proposed.name}><div class="row"><h2>${visible(name)}
     </h2>${proposed.replaces && html`<${Chip} kind="warn">replaces ${visible(proposed.replaces)}<//>`}</div>
-    <div class="block lines" data-testid="explained">${proposed.explained.map((line, at) => html`<span key=${at}>${visible(line)}</span>`)}
+    <div class="block lines hang" data-testid="explained">${proposed.explained.map((line, at) => html`<span key=${at}>${visible(line)}</span>`)}
       </div>
     <details><summary>The entry, as it would be written</summary><${Tree} value=${proposed.entry} /></details>
     <div class="row"><label class="row">Name <input value=${name} onInput=${(event) => setName(event.target.value)} /></label><${Segments}

@@ -108,7 +108,7 @@ export function Tabs({ tabs, at, to }) {
     const [all, one] = [nav.current, nav.current.querySelector('[aria-current]')];
     if (one && all.scrollWidth > all.clientWidth)
       all.scrollLeft = one.offsetLeft - all.offsetLeft - (all.clientWidth - one.offsetWidth) / 2;
-  }, [at, tabs.length]);
+  }, [at, tabs.map(([, label, badge]) => `${label}${badge ?? ''}`).join()]);
   return html`<nav class="tabs" ref=${nav} aria-label="parts of this page">${tabs.map(
     ([key, label, badge]) => html`
     <a key=${key} href=${to(key)} data-testid=${`tab-${key}`} aria-current=${key === at ? 'page' : undefined}>${label}${badge ? html`<span class="badge">${badge}
