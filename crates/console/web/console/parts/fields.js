@@ -233,17 +233,7 @@ function Items({ drawn, root, path, value, onChange, faults, tried, depth, title
   };
   const begin = () => {
     const { kind, values } = shape(each(list.length), root);
-    return kind === 'object'
-      ? {}
-      : kind === 'array'
-        ? []
-        : kind === 'string'
-          ? ''
-          : kind === 'enum'
-            ? values[0]
-            : kind === 'boolean'
-              ? false
-              : null;
+    return kind === 'enum' ? values[0] : ({ object: {}, array: [], string: '', boolean: false }[kind] ?? null);
   };
   return html`<div class="group">${list.map(
     (one, at) => html`<div class="item" key=${at}>

@@ -4,7 +4,7 @@ import { get, part, post } from '../api.js';
 import { useKeys } from '../keys.js';
 import { go, href } from '../router.js';
 import { may } from '../session.js';
-import { listed, serverNamed } from '../store.js';
+import { listed, serverNamed, stale } from '../store.js';
 import { bytes, line, plural, visible } from '../parts/format.js';
 import { LogLevel, Roots, Tasks } from '../parts/extras.js';
 import { Lists } from '../parts/lists.js';
@@ -169,6 +169,7 @@ function Overview({ server, detail }) {
 function none({ transport, state }) {
   if (transport === 'builtin') return 'None of its own: it is inside the program.';
   if (transport !== 'stdio') return 'None of ours: it is reached over a network.';
+  if (stale.value) return 'Not known any more.';
   if (state.word === 'pending') return 'None runs before somebody has approved it.';
   if (state.word === 'failed') return 'None runs any more. The tab Log has what it wrote.';
   return 'None runs: it starts when somebody needs it.';

@@ -58,6 +58,7 @@ function Shown({ tool, crumbs, given, after }) {
   const notAsking = () => {
     kept.asking.value = null;
   };
+  useEffect(() => notAsking, []);
   // It has one call more than was read.
   useEffect(() => made && after(), [made?.id]);
   const [source, setSource] = useState(false);
