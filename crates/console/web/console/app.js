@@ -3,13 +3,13 @@ import { html, signal, useEffect } from './html.js';
 import { enter } from './api.js';
 import { cameBack, finish, leave } from './people.js';
 import { codeInAddress, me, token, turnedAway } from './session.js';
-import { begin, end, fault, gateway } from './store.js';
+import { begin, end, fault, gateway, stale } from './store.js';
 import { globalKeys } from './keys.js';
 import { go, route } from './router.js';
 import { line } from './parts/format.js';
 import { Button, Fault, Skeleton, Toasts } from './parts/ui.js';
 import { BreakBar } from './parts/breaks.js';
-import { Header, Navigation, PLACES } from './parts/frame.js';
+import { Header, LostBar, Navigation, PLACES } from './parts/frame.js';
 import { Help } from './parts/help.js';
 import { Palette } from './parts/palette.js';
 import { SignIn } from './views/signin.js';
@@ -112,14 +112,14 @@ export function App() {
       event.preventDefault();
       document.getElementById('main').focus();
     }}>Skip to the content</a>
-    <div class="frame">
+    <div class=${`frame ${stale.value ? 'stale' : ''}`}>
       <${Navigation} />
       <${Header} onPalette=${() => {
         palette.value = true;
       }} onHelp=${() => {
         help.value = true;
       }} />
-      <main id="main" tabindex="-1" data-view=${view || 'servers'}><${BreakBar} /><${View} /></main>
+      <main id="main" tabindex="-1" data-view=${view || 'servers'}><${LostBar} /><${BreakBar} /><${View} /></main>
     </div>
     ${
       palette.value &&

@@ -8,7 +8,8 @@ addEventListener('hashchange', () => {
 
 /** `{path: ['traffic', '12'], query: {filter: '…'}}` */
 export const route = computed(() => {
-  const [path, query] = hash.value.replace(/^#\/?/, '').split('?');
+  // Anything else is a code to come in by, which is no place.
+  const [path, query] = (hash.value.startsWith('#/') ? hash.value.slice(2) : '').split('?');
   return {
     path: path.split('/').filter(Boolean).map(decode),
     query: Object.fromEntries(new URLSearchParams(query ?? '')),

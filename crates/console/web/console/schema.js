@@ -77,7 +77,9 @@ export function shape(schema, root) {
   if (Object.hasOwn(found, 'const')) return { kind: 'enum', schema: found, values: [found.const], nullable: false };
   if (Array.isArray(found.enum)) {
     const nullable = found.enum.some((value) => value === null);
-    return { kind: 'enum', schema: found, values: found.enum, nullable };
+    const { enumNames: labels } = found;
+    const named = Array.isArray(labels) && labels.every((label) => typeof label === 'string');
+    return { kind: 'enum', schema: found, values: found.enum, nullable, ...(named && { labels }) };
   }
   const ways = Array.isArray(found.oneOf) ? found.oneOf : Array.isArray(found.anyOf) ? found.anyOf : null;
   if (ways) return choice(found, ways, root);

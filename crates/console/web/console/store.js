@@ -17,6 +17,10 @@ export const tap = signal(null);
 export const breakpoints = signal(null);
 /** `connecting`, `live`, `lost`. */
 export const link = signal('connecting');
+/** When the gateway was last heard: what is shown while it is lost is as it was then. */
+export const heard = signal(Date.now());
+/** Whether what is shown may not be so any more. */
+export const stale = computed(() => link.value === 'lost');
 /** Why the state could not be read. */
 export const fault = signal(null);
 /** What a server lists has changed: counts up, by name. */
@@ -56,12 +60,19 @@ export async function begin() {
     connect();
   } catch (refused) {
     fault.value = refused;
+    stands('lost');
   }
 }
 
 export function end() {
   close?.();
   close = null;
+  stands('connecting');
+}
+
+function stands(word) {
+  if (link.value === 'live' && word !== 'live') heard.value = Date.now();
+  link.value = word;
 }
 
 async function readState() {
@@ -91,9 +102,7 @@ function connect() {
   close = follow(
     { ...wanted, since: revision },
     {
-      state: (word) => {
-        link.value = word;
-      },
+      state: stands,
       event: (event, id) => {
         if (id !== null && id > revision) revision = id;
         take(event);

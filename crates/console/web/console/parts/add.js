@@ -1,5 +1,5 @@
 // A server from any client's snippet: explained, shown as a difference, then written.
-import { html, signal, useEffect, useState } from '../html.js';
+import { html, signal, useEffect, useRef, useState } from '../html.js';
 import { post } from '../api.js';
 import { href } from '../router.js';
 import { may } from '../session.js';
@@ -91,9 +91,12 @@ export function Proposed({ proposed, from, folder }) {
       if (said.written) toast(`${name} was added to ${said.file}`);
     }, setFault);
   useEffect(() => setWritten(null), [name, scope]);
+  const outcome = useRef(null);
+  // What came of pressing the button is seen, wherever it stands.
+  useEffect(() => outcome.current?.scrollIntoView({ block: 'nearest' }), [written]);
   return html`<section class="card stack" data-testid="proposed" data-proposed=${proposed.name}><div class="row"><h2>${visible(name)}
     </h2>${proposed.replaces && html`<${Chip} kind="warn">replaces ${visible(proposed.replaces)}<//>`}</div>
-    <div class="block lines" data-testid="explained">${proposed.explained.map((line, at) => html`<span key=${at}>${visible(line)}</span>`)}
+    <div class="block lines hang" data-testid="explained">${proposed.explained.map((line, at) => html`<span key=${at}>${visible(line)}</span>`)}
       </div>
     <details><summary>The entry, as it would be written</summary><${Tree} value=${proposed.entry} /></details>
     <div class="row"><label class="row">Name <input value=${name} onInput=${(event) => setName(event.target.value)} /></label><${Segments}
@@ -107,12 +110,12 @@ export function Proposed({ proposed, from, folder }) {
         ? html`<div><${Button} kind="primary" disabled=${!may('admin') || !name.trim()} onClick=${() => change()}
           data-testid="show-difference">Show the difference<//></div>`
         : written.written
-          ? html`<p class="note">Written to <code>${visible(written.file)}</code>. <a
+          ? html`<p class="note" role="status" ref=${outcome}>Written to <code>${visible(written.file)}</code>. <a
             href=${href(['servers', name])}>Go to it</a>${written.question ? html`; it waits for your <a
             href=${href(['inbox', written.question])}>approval</a>` : null}.</p>`
           : html`<p><code>${visible(written.file)}</code></p><${Patch} lines=${written.difference} />
-        ${written.question ? html`<p class="note">It brings a command, so that it waits for an approval: <a
-          href=${href(['inbox', written.question])} data-testid="to-approval">answer it in the inbox</a>.</p>` : html`<div class="row">
+        ${written.question ? html`<div class="note warn stack" role="status" ref=${outcome}><p><strong>Not written yet.</strong> It brings a command, so that it waits for an approval.</p>
+          <div><a class="button primary" href=${href(['inbox', written.question])} data-testid="to-approval">Answer it in the inbox</a></div></div>` : html`<div class="row" ref=${outcome}>
           <${Button} kind="primary" onClick=${() => change(written.digest)} data-testid="write">Write it<//><${Button}
           onClick=${() => setWritten(null)}>Do not<//></div>`}`
     }

@@ -10,12 +10,16 @@ import { Button, Chip, Segments } from './ui.js';
 const DEEPEST = 8;
 
 /** One field: `value` is undefined where it is not set, and `onChange(undefined)` unsets it. */
-export function Field({ schema, root, path, label, value, onChange, required, faults, depth = 0 }) {
+export function Field({ schema, root, path, label, value, onChange, required, faults, tried, titled, depth = 0 }) {
   const drawn = shape(schema, root);
   const { kind, nullable, schema: found } = drawn;
   const wrong = faults.get(path) ?? [];
   const id = `f${path.replace(/[^\w]/g, '-')}`;
-  const title = label ?? found.title ?? '';
+  // A server says what a field is called; what is sent is the key, which stands beside it.
+  const own = titled && typeof found.title === 'string' && found.title.trim() !== '' && found.title !== label;
+  const title = own ? found.title : (label ?? found.title ?? '');
+  // Nobody has done anything wrong where nothing was typed yet.
+  const later = value === undefined && !tried;
   const bounds = limitsOf(found);
   const isNull = value === null && kind !== 'null' && !drawn.values?.includes(null);
   return html`<div class=${`field ${value === undefined ? 'unset' : ''}`} data-path=${path} data-kind=${kind}>
@@ -23,6 +27,7 @@ export function Field({ schema, root, path, label, value, onChange, required, fa
       title !== '' &&
       html`<div class="name"><label for=${id}>${visible(title)}</label>${required && html`<span class="star"
         title="must be there">*</span>`}
+      ${own && html`<code class="quiet small">${visible(label)}</code>`}
       <span class="quiet small">${found.format ?? (kind === 'enum' || kind === 'choice' ? '' : kind)}</span>${bounds && html`<span
         class="quiet small">${visible(bounds)}</span>`}
       ${found['x-mcp-header'] && html`<${Chip} title="repeated in a header">header<//>`}
@@ -36,8 +41,9 @@ export function Field({ schema, root, path, label, value, onChange, required, fa
     }
     ${found.description && depth > 0 && html`<p class="about">${visible(found.description)}</p>`}
     ${isNull ? html`<p class="quiet small">null</p>` : html`<${Control}
-      drawn=${drawn} ...${{ schema, root, path, value, onChange, required, faults, depth, id, title }} invalid=${wrong.length > 0} />`}
-    ${wrong.map((error, at) => html`<p class="wrong" role="alert" key=${at} data-testid="wrong">${visible(error)}</p>`)}
+      drawn=${drawn} ...${{ schema, root, path, value, onChange, required, faults, tried, depth, id, title }} invalid=${wrong.length > 0 && !later} />`}
+    ${wrong.map((error, at) => html`<p class=${later ? 'wrong later' : 'wrong'} role=${later ? undefined : 'alert'} key=${at}
+      data-testid="wrong">${visible(error)}</p>`)}
   </div>`;
 }
 
@@ -143,7 +149,7 @@ function Listed({ drawn, id, value, onChange, required, invalid, title }) {
     ${drawn.values.map((one, place) => html`<option key=${place} value=${place}>${text(one, place)}</option>`)}</select>`;
 }
 
-function Choice({ drawn, root, path, value, onChange, required, faults, depth, title }) {
+function Choice({ drawn, root, path, value, onChange, required, faults, tried, depth, title }) {
   const best = () =>
     drawn.options.map((option, at) => [fits(value, option, root), at]).sort((one, other) => other[0] - one[0])[0];
   const [picked, setPicked] = useState(() => (value === undefined ? 0 : best()[1]));
@@ -159,11 +165,11 @@ function Choice({ drawn, root, path, value, onChange, required, faults, depth, t
     <select aria-label=${`${title || 'value'}: which form`} value=${at}
       onChange=${(event) => pick(Number(event.target.value))}>${drawn.options.map((option, place) => html`<option key=${place}
       value=${place}>${visible(named(option, root, place))}</option>`)}</select>
-    <${Field} key=${at} schema=${drawn.options[at]} label="" ...${{ root, path, value, onChange, required, faults }} depth=${depth + 1} />
+    <${Field} key=${at} schema=${drawn.options[at]} label="" ...${{ root, path, value, onChange, required, faults, tried }} depth=${depth + 1} />
       </div>`;
 }
 
-function Members({ drawn, root, path, value, onChange, required, faults, depth, title }) {
+function Members({ drawn, root, path, value, onChange, required, faults, tried, depth, title }) {
   const { schema } = drawn;
   const [name, setName] = useState('');
   if (value === undefined && !required && path !== '')
@@ -187,9 +193,9 @@ function Members({ drawn, root, path, value, onChange, required, faults, depth, 
   return html`<div class=${path === '' ? 'stack' : 'group'}>
     ${Object.entries(properties).map(([key, property]) => html`<${Field} key=${key} schema=${property} root=${root} path=${path + step(key)}
       label=${key} value=${Object.hasOwn(now, key) ? now[key] : undefined} onChange=${(next) => set(key, next)}
-      required=${schema.required?.includes(key)} faults=${faults} depth=${depth + 1} />`)}
+      required=${schema.required?.includes(key)} faults=${faults} tried=${tried} titled=${true} depth=${depth + 1} />`)}
     ${others.map((key) => html`<${Field} key=${`+${key}`} schema=${extra(key)} root=${root} path=${path + step(key)} label=${key}
-      value=${now[key]} onChange=${(next) => set(key, next)} faults=${faults} depth=${depth + 1} />`)}
+      value=${now[key]} onChange=${(next) => set(key, next)} faults=${faults} tried=${tried} depth=${depth + 1} />`)}
     ${
       open &&
       (Object.keys(properties).length === 0 || schema.additionalProperties || patterns.length > 0) &&
@@ -215,7 +221,7 @@ function matches(pattern, key) {
   }
 }
 
-function Items({ drawn, root, path, value, onChange, faults, depth, title }) {
+function Items({ drawn, root, path, value, onChange, faults, tried, depth, title }) {
   const { schema } = drawn;
   const list = value ?? [];
   const each = (at) =>
@@ -227,22 +233,12 @@ function Items({ drawn, root, path, value, onChange, faults, depth, title }) {
   };
   const begin = () => {
     const { kind, values } = shape(each(list.length), root);
-    return kind === 'object'
-      ? {}
-      : kind === 'array'
-        ? []
-        : kind === 'string'
-          ? ''
-          : kind === 'enum'
-            ? values[0]
-            : kind === 'boolean'
-              ? false
-              : null;
+    return kind === 'enum' ? values[0] : ({ object: {}, array: [], string: '', boolean: false }[kind] ?? null);
   };
   return html`<div class="group">${list.map(
     (one, at) => html`<div class="item" key=${at}>
       <${Field} schema=${each(at)} root=${root} path=${path + step(at)} label=${`${at + 1}`} required=${true} value=${one}
-        onChange=${(next) => onChange(list.with(at, next === undefined ? null : next))} faults=${faults} depth=${depth + 1} />
+        onChange=${(next) => onChange(list.with(at, next === undefined ? null : next))} faults=${faults} tried=${tried} depth=${depth + 1} />
       <span class="moves"><button type="button" class="plain" aria-label=${`remove ${at + 1} of ${title}`}
         onClick=${() => onChange(list.toSpliced(at, 1))}><${Icon} name="close" size=${14} /></button>
       ${at > 0 && html`<button type="button" class="plain" aria-label=${`move ${at + 1} of ${title} up`} onClick=${() => swap(at, at - 1)}>

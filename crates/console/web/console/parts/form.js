@@ -6,9 +6,13 @@ import { Field } from './fields.js';
 import { visible } from './format.js';
 import { Segments } from './ui.js';
 
-/** A value being edited: `{text, value, bad}`; `bad` says why the text is not JSON. */
-export function useValue(first) {
-  const [state, setState] = useState(() => from(first));
+/**
+ * A value being edited: `{text, value, bad}`; `bad` says why the text is not JSON. What is in
+ * `held` is gone on with, and whatever is typed is put there.
+ */
+export function useValue(first, held = null) {
+  const [state, setState] = useState(() => held?.state ?? from(first));
+  if (held) held.state = state;
   return {
     ...state,
     setValue: (value) => setState(from(value)),
@@ -73,7 +77,8 @@ function useFaults(schema, edited) {
   return faults;
 }
 
-export function Form({ schema, edited, onRun }) {
+/** `tried`: it was sent, so that what is still missing is wrong; before that it is only said. */
+export function Form({ schema, edited, onRun, tried = false }) {
   const [view, setView] = useState('form');
   const faults = useFaults(schema, edited);
   const area = useRef(null);
@@ -96,7 +101,7 @@ export function Form({ schema, edited, onRun }) {
     ${
       view === 'form' && !stuck
         ? html`<${Field} schema=${schema} root=${schema} path="" label="" value=${edited.value} required=${true}
-          onChange=${(value) => edited.setValue(value === undefined ? {} : value)} faults=${faults} />`
+          onChange=${(value) => edited.setValue(value === undefined ? {} : value)} faults=${faults} tried=${tried} />`
         : html`<label class="field"><span class="hidden-label">the value as JSON</span><textarea ref=${area} data-testid="json"
           rows=${Math.min(24, Math.max(8, edited.text.split('\n').length + 1))} spellcheck="false" value=${edited.text}
           aria-invalid=${edited.bad !== null} onInput=${(event) => edited.setText(event.target.value)}></textarea></label>`

@@ -73,6 +73,9 @@ export function line(text, most = 200) {
   return one.length > most ? `${one.slice(0, most - 1)}…` : one;
 }
 
+/** Whether lines stand in columns, which wrapping would pull apart. */
+export const isAligned = (text) => (text.match(/^.*\S(?: {2,}|\t).*\S/gm)?.length ?? 0) > 1;
+
 /** An address that may be followed, or null: nothing but http and https. */
 export function safeLink(text) {
   try {

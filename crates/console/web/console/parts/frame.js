@@ -3,11 +3,11 @@ import { html } from '../html.js';
 import { post } from '../api.js';
 import { leave } from '../people.js';
 import { may, me } from '../session.js';
-import { clients, gateway, link, servers, tap, waiting } from '../store.js';
+import { clients, gateway, heard, link, servers, stale, tap, waiting } from '../store.js';
 import { href, route } from '../router.js';
 import { Icon } from './icons.js';
 import { attempt, Button, Word } from './ui.js';
-import { plural } from './format.js';
+import { clockTime, plural } from './format.js';
 
 export const PLACES = [
   { path: 'servers', label: 'Servers', key: 's' },
@@ -33,7 +33,7 @@ export function Navigation() {
       </a>`,
     )}
     <div class="foot">
-      <span>${plural(clients.value.length, 'client')}</span>
+      <span>${plural(clients.value.length, 'client')}${stale.value ? ` at ${clockTime(heard.value)}` : ''}</span>
       <span title=${gateway.value.directory}>${gateway.value.address}</span>
       <span>v${gateway.value.version}</span>
     </div>
@@ -65,13 +65,22 @@ function Tap() {
     attempt(async () => {
       tap.value = await post('tap', { armed: !state.armed, clear: false });
     });
-  const title = state.armed
+  const title = stale.value
+    ? 'Whether messages are kept now is not known'
+    : state.armed
     ? `Messages are kept (${state.by ?? 'asked for'}): ${state.calls} calls, ${Math.round(state.bytes / 1e6)} of ${Math.round(state.capacity / 1e6)} MB`
     : 'Messages are not kept: only times and outcomes of calls';
-  return html`<${Button} small kind=${state.armed ? 'armed' : ''} disabled=${!may('operator')} title=${title} onClick=${set}
+  const armed = state.armed && !stale.value;
+  const words = stale.value && state.armed ? 'Messages were kept' : armed ? 'Keeping messages' : 'Keep messages';
+  return html`<${Button} small kind=${armed ? 'armed' : ''} disabled=${!may('operator') || stale.value} title=${title} onClick=${set}
     data-testid="tap">
-    <span class=${`lamp ${state.armed ? 'on' : ''}`}></span>${state.armed ? 'Keeping messages' : 'Keep messages'}<//>`;
+    <span class=${`lamp ${armed ? 'on' : ''}`}></span>${words}<//>`;
 }
+
+/** Said on every page while the gateway is not heard: what it shows may not be so any more. */
+export const LostBar = () =>
+  stale.value &&
+  html`<p class="note lost" role="status" data-testid="lost"><strong>The gateway does not answer.</strong> What is shown is as it was at ${clockTime(heard.value)}; it is asked again until it answers. If it has ended: <code>switchboard up</code></p>`;
 
 function otherTheme() {
   const root = document.documentElement;

@@ -50,6 +50,7 @@ function Message({ message, form }) {
   const shown = whole ? message.text : message.text?.slice(0, SHOWN);
   return html`<div class=${`message ${changed ? 'changed' : ''}`} data-testid="message" data-edge=${message.edge}>
     <button type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}>
+      <span class="edge-of">${EDGES.find(([key]) => key === message.edge)?.[1]}</span>
       <strong>${visible(message.method ?? message.kind)}</strong>${message.method && html`<span class="quiet small">${message.kind}</span>`}
       <span class="grow"></span>${changed && html`<${Chip} kind="warn">${edits.length} changed<//>`}${message.secrets > 0 && html`<${Chip}
         kind="warn">${message.secrets} cut<//>`}<span class="quiet small">${bytes(message.bytes)}</span></button>

@@ -3,6 +3,7 @@ import { html, useState } from '../html.js';
 import { ask } from '../api.js';
 import { stringify } from '../json.js';
 import { href } from '../router.js';
+import { madeAt } from '../runs.js';
 import { me } from '../session.js';
 import { now } from '../store.js';
 import { safeLink, span, visible } from './format.js';
@@ -67,6 +68,7 @@ export function Question({ question, after }) {
   const [opened, setOpened] = useState(null);
   const [picked, setPicked] = useState(null);
   const open = question.status === 'open';
+  const origin = madeAt(question.id);
   const answer = async (action) => {
     setBusy(true);
     setFault(null);
@@ -131,7 +133,7 @@ export function Question({ question, after }) {
       }
       ${question.changes.map((change, at) => html`<${Change} key=${at} change=${change} />`)}</div>`
     }
-    ${open && kind === 'form' && question.schema && html`<${Form} schema=${question.schema} edited=${edited}
+    ${open && kind === 'form' && question.schema && html`<${Form} schema=${question.schema} edited=${edited} tried=${fault !== null}
       onRun=${() => answer('accept')} />`}
     ${open && kind === 'sampling' && html`<${Sampling} edited=${edited} />`}
     <${Fault} of=${fault} />
@@ -147,7 +149,7 @@ export function Question({ question, after }) {
           </div>`
         : html`<p class="note"
           data-testid="answered">${question.answered ? html`<strong>${LABELS[question.answered.action] ?? question.answered.action}
-          </strong>, by ${visible(question.answered.by)}, <${When} at=${question.answered.at} />` : question.status.replace('-', ' ')}</p>`
+          </strong>, by ${visible(question.answered.by)}, <${When} at=${question.answered.at} />` : question.status.replace('-', ' ')}${origin && html` <a class="button small" href=${origin} data-testid="to-call">Back to the call</a>`}</p>`
     }
     ${opened && html`<${Dialog} title="Go on here" onClose=${() => setOpened(null)}><p><${Link} to=${opened}>Open the page<//></p><pre
       class="command">${visible(opened)}</pre><//>`}

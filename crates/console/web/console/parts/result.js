@@ -2,7 +2,7 @@
 import { html, useState } from '../html.js';
 import { parse } from '../json.js';
 import { href } from '../router.js';
-import { bytes, visible } from './format.js';
+import { bytes, isAligned, visible } from './format.js';
 import { Tree } from './tree.js';
 import { Chip, Copy, Fault, Link, Segments } from './ui.js';
 
@@ -41,7 +41,7 @@ function Said({ text }) {
         ['text', 'Text'],
       ]} />`
     }<${Copy} text=${text} /></div>
-    ${form === 'tree' && value !== undefined ? html`<${Tree} value=${value} />` : html`<pre class="block said"
+    ${form === 'tree' && value !== undefined ? html`<${Tree} value=${value} />` : html`<pre class=${`block said ${isAligned(text.slice(0, SHOWN)) ? 'aligned' : ''}`}
       tabindex="0">${visible(whole ? text : text.slice(0, SHOWN))}${!whole && text.length > SHOWN ? html`<button type="button" class="more"
       onClick=${() => setWhole(true)}>… ${bytes(text.length - SHOWN)} more</button>` : null}</pre>`}
   </div>`;

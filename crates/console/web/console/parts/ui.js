@@ -2,7 +2,7 @@
 import { html, signal, useEffect, useRef, useState } from '../html.js';
 import { Icon } from './icons.js';
 import { line, safeLink, visible } from './format.js';
-import { now } from '../store.js';
+import { now, stale } from '../store.js';
 import { ago, dateTime } from './format.js';
 
 export const Button = ({ kind = '', small, icon, children, ...rest }) => html`
@@ -44,6 +44,12 @@ const TONES = {
 /** A word with its tone. The word says it; the colour helps. */
 export const Word = ({ word, text, title }) => html`
   <span class=${`word ${TONES[word] ?? 'plain'}`} title=${title}><i></i>${text ?? String(word ?? '–').replaceAll('-', ' ')}</span>`;
+
+/** How something is; while the gateway is not heard, how it was. */
+export const State = ({ word }) =>
+  stale.value
+    ? html`<${Word} word="unknown" text=${`was ${String(word ?? 'unknown').replaceAll('-', ' ')}`} title="not known any more" />`
+    : html`<${Word} word=${word} />`;
 
 export const Chip = ({ children, title, kind = '' }) =>
   html`<span class=${`chip ${kind}`} title=${title}>${children}</span>`;
@@ -102,7 +108,7 @@ export function Tabs({ tabs, at, to }) {
     const [all, one] = [nav.current, nav.current.querySelector('[aria-current]')];
     if (one && all.scrollWidth > all.clientWidth)
       all.scrollLeft = one.offsetLeft - all.offsetLeft - (all.clientWidth - one.offsetWidth) / 2;
-  }, [at, tabs.length]);
+  }, [at, tabs.map(([, label, badge]) => `${label}${badge ?? ''}`).join()]);
   return html`<nav class="tabs" ref=${nav} aria-label="parts of this page">${tabs.map(
     ([key, label, badge]) => html`
     <a key=${key} href=${to(key)} data-testid=${`tab-${key}`} aria-current=${key === at ? 'page' : undefined}>${label}${badge ? html`<span class="badge">${badge}

@@ -22,11 +22,19 @@ export function Audit({ query }) {
           : read.value.records.length === 0
             ? html`<${Empty} title="Nothing on record">${filter ? 'Nothing matches.' : 'Nothing has happened yet.'}<//>`
             : html`<div class="table records"><table><thead><tr><th>When</th><th>What</th><th>Who</th><th>About</th></tr></thead>
-              <tbody>${read.value.records.map((record, at) => html`<${Row} key=${at} record=${record} />`)}</tbody></table>
+              <tbody>${read.value.records.toSorted(later).map((record, at) => html`<${Row} key=${at} record=${record} />`)}</tbody></table>
               </div>${read.value.more && html`<p class="quiet">There are older ones: <code>switchboard audit</code> has them all.</p>`}`
     }
   </div>`;
 }
+
+// A call is put on record when it ends, with when it began.
+const later = (one, other) => began(other) - began(one) || (other.n ?? 0) - (one.n ?? 0);
+const began = (record) => {
+  const text = first(record, TIMES);
+  return (/^\d+$/.test(text) ? Number(text) : Date.parse(text)) || 0;
+};
+const TIMES = ['at', 'time', 'when', 'ts'];
 
 const first = (record, keys) => {
   for (const key of keys)
@@ -43,9 +51,9 @@ const when = (text) => {
 function Row({ record }) {
   const [open, setOpen] = useState(false);
   return html`<tr data-testid="record"><td class="tight"><button type="button" class="more" aria-expanded=${open}
-    onClick=${() => setOpen(!open)}>${when(first(record, ['at', 'time', 'when', 'ts']))}</button></td>
+    onClick=${() => setOpen(!open)}>${when(first(record, TIMES))}</button></td>
     <td>${line(first(record, ['event', 'kind', 'what', 'did', 'method', 'action']), 60)} ${line(first(record, ['outcome', 'answer', 'decision', 'status']), 30)}
       </td><td>${line(first(record, ['principal', 'by', 'who', 'user', 'client']), 40)}</td>
-    <td>${line([first(record, ['server']), first(record, ['tool', 'name', 'target', 'file'])].filter(Boolean).join(' · '), 120) || visible('')}${open && html`<${Tree}
-      value=${record} />`}</td></tr>`;
+    <td>${line([first(record, ['server']), first(record, ['tool', 'name', 'target', 'file'])].filter(Boolean).join(' · '), 120) || visible('')}</td></tr>
+    ${open && html`<tr class="whole"><td colspan="4"><${Tree} value=${record} /></td></tr>`}`;
 }

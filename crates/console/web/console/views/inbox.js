@@ -57,7 +57,7 @@ export function Inbox({ id, query }) {
               </a></li>`,
             )}${questions.length === 0 && html`<li class="quiet card">Nothing else waits for you.</li>`}</ul>
         ${id ? html`<${One} key=${id} id=${id} known=${questions[at]} after=${() => read.again()} />` : html`<p
-          class="quiet card">Choose a question. <kbd>j</kbd> and <kbd>k</kbd> go through them.</p>`}</div>`
+          class="quiet card">Choose a question. <span class="by-keys"><kbd>j</kbd> and <kbd>k</kbd> go through them.</span></p>`}</div>`
     }
   </div>`;
 }

@@ -4,14 +4,14 @@ import { get, part, post } from '../api.js';
 import { useKeys } from '../keys.js';
 import { go, href } from '../router.js';
 import { may } from '../session.js';
-import { listed, serverNamed } from '../store.js';
+import { listed, serverNamed, stale } from '../store.js';
 import { bytes, line, plural, visible } from '../parts/format.js';
 import { LogLevel, Roots, Tasks } from '../parts/extras.js';
 import { Lists } from '../parts/lists.js';
 import { Pins } from '../parts/pins.js';
 import { SignSteps } from '../parts/signsteps.js';
 import { Tree } from '../parts/tree.js';
-import { attempt, Button, Chip, Dialog, Fault, Hint, Link, Skeleton, Tabs, toast, useRead, When, Word } from '../parts/ui.js';
+import { attempt, Button, Chip, Dialog, Fault, Hint, Link, Skeleton, State, Tabs, toast, useRead, When, Word } from '../parts/ui.js';
 
 export function ServerPage({ name, tab, item }) {
   const known = serverNamed(name);
@@ -65,7 +65,7 @@ export function ServerPage({ name, tab, item }) {
     ['handshake', 'Handshake'],
     ['explain', 'Explain'],
   ];
-  return html`<div class="page" data-testid="server-page"><div class="head"><${Crumbs} /><h1>${line(server.name, 100)}</h1><${Word}
+  return html`<div class="page" data-testid="server-page"><div class="head"><${Crumbs} /><h1>${line(server.name, 100)}</h1><${State}
     word=${server.state.word} /><${Chip}>${server.transport}<//>${server.version && html`<${Chip} title=${server.era}>${server.version}
     <//>`}
       <span class="grow"></span><${Verbs} server=${server} act=${act} detail=${detail} />
@@ -98,7 +98,7 @@ export function ServerPage({ name, tab, item }) {
                 : html`<${Skeleton} />`
               : tab === 'explain'
                 ? detail
-                  ? html`<pre class="block" data-testid="explained">${visible(detail.explained.join('\n'))}</pre>`
+                  ? html`<pre class="block aligned" tabindex="0" data-testid="explained">${visible(detail.explained.join('\n'))}</pre>`
                   : html`<${Skeleton} />`
                 : html`<${Lists} name=${name} server=${server} list=${tab} item=${item} />`
     }
@@ -131,7 +131,7 @@ function Verbs({ server, act, detail }) {
 const Seen = ({
   title,
   seen,
-}) => html`<div class="card"><h2 class="quiet small">${title}</h2><${Word} word=${seen.word} />
+}) => html`<div class="card"><h2 class="quiet small">${title}</h2><${State} word=${seen.word} />
   ${seen.reason && html`<p>${visible(seen.reason)}</p>`}${seen.hint && html`<p class="quiet small"><${Hint} of=${seen.hint} /></p>`}
   ${seen.at && html`<p class="quiet small">seen <${When} at=${seen.at} />${seen.by ? html` by <code>${visible(seen.by)}</code>` : null}
     </p>`}</div>`;
@@ -169,6 +169,7 @@ function Overview({ server, detail }) {
 function none({ transport, state }) {
   if (transport === 'builtin') return 'None of its own: it is inside the program.';
   if (transport !== 'stdio') return 'None of ours: it is reached over a network.';
+  if (stale.value) return 'Not known any more.';
   if (state.word === 'pending') return 'None runs before somebody has approved it.';
   if (state.word === 'failed') return 'None runs any more. The tab Log has what it wrote.';
   return 'None runs: it starts when somebody needs it.';

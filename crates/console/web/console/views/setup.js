@@ -155,7 +155,7 @@ function Tokens() {
       class="table"><table><thead><tr><th>Name</th><th>Made</th><th>Last used</th><th class="right">Sessions</th><th
       class="right">In flight</th><th><span class="hidden-label">what to do</span></th></tr></thead>
       <tbody>${read.value.tokens.map((token) => html`<tr key=${token.name} data-testid="token"><td><strong>${visible(token.name)}</strong>
-      </td><td><${When} at=${token.made} /></td><td>${token.used ? html`<${When} at=${token.used} />` : 'never'}</td><td class="right">${token.sessions}</td><td
+      </td><td><${When} at=${token.made} /></td><td>${token.used ? html`<${When} at=${token.used} />` : html`<span class="quiet">not since this gateway began</span>`}</td><td class="right">${token.sessions}</td><td
       class="right">${token.inFlight}</td><td class="right"><${Button} small kind="danger" onClick=${() => setGoing(token.name)}>Revoke…<//>
       </td></tr>`)}</tbody></table></div>`}
     ${made && html`<${Dialog} title=${`The token of ${made.name}`} onClose=${() => setMade(null)} foot=${html`<${Button} kind="primary"

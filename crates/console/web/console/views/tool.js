@@ -1,11 +1,12 @@
 // One tool: what it is, its form, and what it answers.
-import { html, useRef, useState } from '../html.js';
-import { ask, get, part } from '../api.js';
+import { html, useEffect, useState } from '../html.js';
+import { get, part } from '../api.js';
 import { parse, stringify } from '../json.js';
 import { href } from '../router.js';
+import { make, questionOf, runOf } from '../runs.js';
 import { may } from '../session.js';
 import { serverNamed } from '../store.js';
-import { count, line, time, visible } from '../parts/format.js';
+import { count, line, plural, time, visible } from '../parts/format.js';
 import { AppOf } from '../parts/app.js';
 import { Form, useValue } from '../parts/form.js';
 import { Result } from '../parts/result.js';
@@ -33,7 +34,7 @@ export function ToolPage({ server, tool, query }) {
     return html`<div class="page">${crumbs}<${Empty} title="There is no such tool" action=${html`<a class="button"
       href=${href(['servers', server, 'tools'])}>Its tools</a>`}>The server does not list <code>${visible(tool)}
       </code>, or a rule hides it.<//></div>`;
-  return html`<${Shown} tool=${read.value} crumbs=${crumbs} given=${query.arguments} />`;
+  return html`<${Shown} tool=${read.value} crumbs=${crumbs} given=${query.arguments} after=${read.again} />`;
 }
 
 function first(given) {
@@ -44,40 +45,31 @@ function first(given) {
   }
 }
 
-function Shown({ tool, crumbs, given }) {
+function Shown({ tool, crumbs, given, after }) {
   const definition = tool.definition ?? {};
   const schema = definition.inputSchema ?? { type: 'object' };
-  const edited = useValue(first(given));
-  const [made, setMade] = useState(null);
-  const [fault, setFault] = useState(null);
-  const [busy, setBusy] = useState(null);
-  const [asking, setAsking] = useState(null);
+  const [kept] = useState(() => {
+    const here = href(['servers', tool.server, 'tools', tool.name], { arguments: given });
+    return runOf(here, here, tool.server, schema);
+  });
+  const edited = useValue(first(given), kept.typed);
+  const [made, fault, busy, asking] = [kept.made.value, kept.fault.value, kept.busy.value, kept.asking.value];
+  const question = questionOf(kept);
+  const notAsking = () => {
+    kept.asking.value = null;
+  };
+  useEffect(() => notAsking, []);
+  // It has one call more than was read.
+  useEffect(() => made && after(), [made?.id]);
   const [source, setSource] = useState(false);
   const [explained, setExplained] = useState(null);
   const support = definition.execution?.taskSupport;
   const [asTask, setAsTask] = useState(support === 'required');
-  const running = useRef(null);
-  const run = async (confirmed = false) => {
-    if (edited.bad !== null || busy) return;
-    setAsking(null);
-    setFault(null);
-    setBusy(Date.now());
-    running.current = new AbortController();
+  const run = (confirmed = false) => {
+    if (edited.bad !== null || busy) return undefined;
     const head = stringify({ server: tool.server, method: 'tools/call', confirmed }, '').slice(0, -1);
-    try {
-      const given = edited.text;
-      const named = `"name":${stringify(tool.name, '')},"arguments":${given}`;
-      const said = await ask('POST', 'calls', {
-        text: asTask ? `${head},"params":{${named},"task":{}}}` : `${head},${named}}`,
-        signal: running.current.signal,
-      });
-      setMade({ ...said, given });
-    } catch (refused) {
-      if (refused.code === 'confirm') setAsking(refused);
-      else if (refused.name === 'AbortError') setFault({ message: 'You cancelled the call.' });
-      else setFault(refused);
-    }
-    setBusy(null);
+    const named = `"name":${stringify(tool.name, '')},"arguments":${edited.text}`;
+    return make(kept, asTask ? `${head},"params":{${named},"task":{}}}` : `${head},${named}}`, edited.text);
   };
   const why = () => attempt(async () => setExplained((await get(`explain/${part(tool.canonical)}`)).lines));
   const hints = definition.annotations ?? {};
@@ -90,14 +82,15 @@ function Shown({ tool, crumbs, given }) {
       <span class="grow"></span><${Button} small onClick=${why} title="why it is there, and who decides about it">Why<//><${Button} small
         onClick=${() => setSource(true)}>Definition<//>
       <p class="sub"><code>${visible(tool.shown)}
-        </code> · ≈ ${count(tool.tokens)} tokens · ${count(tool.calls)} calls${tool.calls ? `, half of them within ${time(tool.p50)}` : ''}
+        </code> · ≈ ${count(tool.tokens)} tokens · ${plural(tool.calls, 'call')}${tool.calls ? `, half of them within ${time(tool.p50)}` : ''}
         </p>
       ${tool.description && html`<p class="sub">${visible(tool.description).slice(0, 2000)}</p>`}</div>
     <div class="halves">
-      <section class="card stack" aria-label="Arguments"><${Form} schema=${schema} edited=${edited} onRun=${() => run()} />
+      <section class="card stack" aria-label="Arguments"><${Form} schema=${schema} edited=${edited} onRun=${() => run()}
+        tried=${Boolean(made || fault)} />
         <div class="row"><${Button} kind="primary" icon="play" disabled=${busy || edited.bad !== null || !may('operator')}
           onClick=${() => run()} data-testid="run">${busy ? 'Running…' : 'Call it'}<//>
-          ${busy && html`<${Button} onClick=${() => running.current.abort()}>Cancel<//>`}<span class="quiet small">
+          ${busy && html`<${Button} onClick=${() => kept.stop?.abort()}>Cancel<//>`}<span class="quiet small">
             <kbd>Ctrl</kbd> <kbd>Enter</kbd></span>
           <span class="grow"></span><${Copy} label="Copy arguments" text=${() => edited.text} /></div>
         ${
@@ -117,12 +110,19 @@ function Shown({ tool, crumbs, given }) {
                 </a></p>`}
               ${made.result && html`<${AppOf} key=${made.id} server=${tool.server} tool=${definition} given=${made.given}
                 result=${made.result} />`}`
-            : !fault && html`<p class="quiet">What it answers is shown here, and with both its sides under Traffic.</p>`
+            : busy
+              ? question
+                ? html`<div class="note warn stack" role="status" data-testid="wants-answer">
+                  <p><strong>${line(tool.server, 60)} asks something before it goes on</strong>${question.text ? html`: ${line(question.text, 300)}` : ''}</p>
+                  <div class="row"><a class="button primary" href=${href(['inbox', question.id])}>Answer it</a><span
+                    class="quiet small">The call waits. What it brings is shown here when you come back.</span></div></div>`
+                : html`<p class="quiet" role="status">Running…</p>`
+              : !fault && html`<p class="quiet">What it answers is shown here, and with both its sides under Traffic.</p>`
         }</section></div>
-    ${asking && html`<${Dialog} title="A rule asks first" onClose=${() => setAsking(null)} foot=${html`<${Button}
-      onClick=${() => setAsking(null)}>Do not<//><${Button} kind="primary" onClick=${() => run(true)} data-testid="confirm">Call it<//>`}>
+    ${asking && html`<${Dialog} title="A rule asks first" onClose=${notAsking} foot=${html`<${Button}
+      onClick=${notAsking}>Do not<//><${Button} kind="primary" onClick=${() => run(true)} data-testid="confirm">Call it<//>`}>
       <p>${visible(asking.message)}</p>${asking.hint && html`<p class="quiet">${visible(asking.hint)}</p>`}<//>`}
-    ${explained && html`<${Dialog} wide title="Why" onClose=${() => setExplained(null)}><pre class="block">${visible(explained.join('\n'))}
+    ${explained && html`<${Dialog} wide title="Why" onClose=${() => setExplained(null)}><pre class="block aligned" tabindex="0">${visible(explained.join('\n'))}
       </pre><//>`}
     ${source && html`<${Dialog} wide title="As the server wrote it" onClose=${() => setSource(false)}><${Tree} value=${definition}
       open=${4} /><//>`}

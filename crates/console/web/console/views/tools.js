@@ -69,6 +69,13 @@ export function Tools({ query }) {
       if (!made.delete(name)) made.add(name);
       return made;
     });
+  const bar = useRef(null);
+  const ticked = useRef(null);
+  // The bar comes up over the list: not over the row that brought it.
+  useEffect(() => {
+    const over = ticked.current && bar.current && ticked.current.getBoundingClientRect().bottom - bar.current.getBoundingClientRect().top;
+    if (over > -4) document.getElementById('main').scrollBy(0, over + 8);
+  }, [picked]);
   const propose = (decision) =>
     attempt(async () => setRule({ decision, written: await post('tools/rules', { tools: [...picked], decision }) }));
   const write = () =>
@@ -141,10 +148,13 @@ export function Tools({ query }) {
       </tr></thead><tbody>${seen.map(
         (tool) => html`<tr key=${tool.canonical} data-testid="tool" data-tool=${tool.shown}>
         <td><input type="checkbox" aria-label=${`pick ${line(tool.name, 80)}`} checked=${picked.has(tool.canonical)}
-          onChange=${() => toggle(tool.canonical)} /></td>
+          onChange=${(event) => {
+            ticked.current = event.target.closest('tr');
+            toggle(tool.canonical);
+          }} /></td>
         <td class="name"><a href=${href(['servers', tool.server, 'tools', tool.name])}>${line(tool.name, 100)}
           </a> ${tool.hidden && html`<${Chip}>hidden<//>`} ${tool.pin === 'changed' && html`<${Chip} kind="warn">changed<//>`}
-          <small>${line(tool.description ?? '', 140)}</small></td>
+          <small>${line(tool.description ?? '', 600)}</small></td>
         <td class="tight"><a href=${href(['servers', tool.server])}>${line(tool.server, 40)}</a></td>
         <td class="tight"><${Word} word=${tool.decision} title=${visible(tool.rule ?? 'no rule')} /></td>
         <td class="right tight">${count(tool.tokens)}</td><td class="right tight">${count(tool.calls)}</td><td class="tight">${lastUsed(tool)}</td>
@@ -155,7 +165,7 @@ export function Tools({ query }) {
     ${tools.length > most && html`<div><${Button} onClick=${() => setMost(most + MOST)}>${tools.length - most} more<//></div>`}
     ${
       picked.size > 0 &&
-      html`<div class="picked" role="region" aria-label="Rules for what is picked"><strong>${plural(picked.size, 'tool')} picked</strong>
+      html`<div class="picked" ref=${bar} role="region" aria-label="Rules for what is picked"><strong>${plural(picked.size, 'tool')} picked</strong>
       ${RULES.map(([key, label]) => html`<${Button} small key=${key} disabled=${!may('admin')} onClick=${() => propose(key)}
         data-testid=${`rule-${key}`}>${label}<//>`)}
       <span class="grow"></span><${Button} small onClick=${() => setPicked(new Set())}>Pick none<//></div>`
