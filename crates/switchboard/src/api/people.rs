@@ -151,11 +151,12 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
             provider: people.at.as_ref().map(|at| at.host()),
         }),
         "session/begin" => {
+            let at = people.at()?;
             let Begin { back } = ask.body()?;
             if !ask.is_from(&back) {
                 return Err(no(PeopleError::Back));
             }
-            let begun = people.at()?.begin(&back).await.map_err(no)?;
+            let begun = at.begin(&back).await.map_err(no)?;
             Reply::json(&Begun {
                 open: begun.page.into(),
                 state: begun.state,
