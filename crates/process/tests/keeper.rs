@@ -41,7 +41,7 @@ fn whoever_is_killed_takes_everything_along() {
             program.worker
         };
         signal(victim, Signal::KILL);
-        let took = wait_until(SECOND, "everything to die", || all_dead(&all));
+        let took = wait_until(20 * SECOND, "everything to die", || all_dead(&all));
         slowest = slowest.max(took);
         assert_eq!(program.ended().signal(), Some(9), "round {round}");
     }
@@ -57,7 +57,7 @@ fn one_that_lost_its_environment_dies_with_us_too() {
         program.server(&clinger("--daemonise --clear-env", &file));
         let pids = pids(&file, 2);
         signal([program.keeper, program.worker][victim], Signal::KILL);
-        wait_until(SECOND, "everything to die", || all_dead(&pids));
+        wait_until(20 * SECOND, "everything to die", || all_dead(&pids));
     }
 }
 
@@ -91,7 +91,7 @@ fn a_stopped_worker_does_not_escape() {
     let (program, all) = with_clingers(directory.path());
     signal(program.worker, Signal::STOP);
     signal(program.keeper, Signal::KILL);
-    wait_until(SECOND, "everything to die", || all_dead(&all));
+    wait_until(20 * SECOND, "everything to die", || all_dead(&all));
 }
 
 #[test]
@@ -101,10 +101,10 @@ fn stopping_one_server_leaves_the_other_alone() {
     let (first, second) = (&all[2..8], &all[8..14]);
     let ended = program.ask("stop 0");
     assert!(ended.starts_with("Kill"), "{ended}");
-    assert!(all_dead(first));
+    wait_until(20 * SECOND, "the first to die", || all_dead(first));
     assert!(second.iter().all(|pid| is_alive(*pid)));
     assert_eq!(program.ask("drop 1"), "dropped");
-    assert!(all_dead(second));
+    wait_until(20 * SECOND, "the second to die", || all_dead(second));
     wait_until(3 * SECOND, "no zombie", || program.ask("zombies") == "0");
 }
 
@@ -168,7 +168,7 @@ fn a_worker_whose_keeper_died_first_does_not_run() {
 fn a_sent_signal_reaches_the_worker_once() {
     let mut program = KeptProgram::start();
     signal(program.keeper, Signal::INT);
-    wait_until(SECOND, "the signal", || program.ask("interrupts") == "1");
+    wait_until(20 * SECOND, "the signal", || program.ask("interrupts") == "1");
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(program.ask("interrupts"), "1");
 }
@@ -177,7 +177,7 @@ fn a_sent_signal_reaches_the_worker_once() {
 fn a_key_on_the_terminal_reaches_the_worker_once() {
     let mut program = KeptProgram::start_on_terminal(&[]);
     program.press(3);
-    wait_until(SECOND, "the signal", || program.ask("interrupts") == "1");
+    wait_until(20 * SECOND, "the signal", || program.ask("interrupts") == "1");
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(program.ask("interrupts"), "1");
 }
@@ -198,7 +198,7 @@ fn a_keeper_killed_on_a_terminal_takes_everything_along() {
         let mut program = KeptProgram::start_on_terminal(&["--deaf"]);
         let server = program.server("exec sleep 600");
         signal(program.keeper, Signal::KILL);
-        wait_until(SECOND, "everything to die", || {
+        wait_until(20 * SECOND, "everything to die", || {
             all_dead(&[program.worker, server])
         });
     }
