@@ -168,7 +168,9 @@ fn a_worker_whose_keeper_died_first_does_not_run() {
 fn a_sent_signal_reaches_the_worker_once() {
     let mut program = KeptProgram::start();
     signal(program.keeper, Signal::INT);
-    wait_until(20 * SECOND, "the signal", || program.ask("interrupts") == "1");
+    wait_until(20 * SECOND, "the signal", || {
+        program.ask("interrupts") == "1"
+    });
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(program.ask("interrupts"), "1");
 }
@@ -177,7 +179,9 @@ fn a_sent_signal_reaches_the_worker_once() {
 fn a_key_on_the_terminal_reaches_the_worker_once() {
     let mut program = KeptProgram::start_on_terminal(&[]);
     program.press(3);
-    wait_until(20 * SECOND, "the signal", || program.ask("interrupts") == "1");
+    wait_until(20 * SECOND, "the signal", || {
+        program.ask("interrupts") == "1"
+    });
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(program.ask("interrupts"), "1");
 }

@@ -223,13 +223,6 @@ async fn what_is_pinned_of_one_server_makes_nothing_of_another_anew() {
         others.map(std::ptr::from_ref).collect()
     };
     assert_eq!(others(&now), others(&before), "they are where they were");
-    // What was pinned is on disk, and its texts are read again where they are wanted.
-    let server = host.server("s10").expect("it is configured");
-    let news = host.guard().news(&server).expect("what is pinned");
-    assert_eq!(news.told.len(), 1);
-    host.guard()
-        .approve(&server, &news)
-        .expect("it is approved");
     servers[10].now_has(&["a", "b"]);
     until(&host, &client, |all| all.len() == 2 * SERVERS).await;
     host.close().await;

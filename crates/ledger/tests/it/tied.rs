@@ -13,7 +13,6 @@ const LATE: Duration = Duration::from_secs(60);
 
 /// Has a server for as long as it lives; only the other test asks for that.
 #[tokio::test]
-#[expect(clippy::print_stderr, reason = "the other test reads it")]
 async fn one_that_has_a_server() {
     if env::var_os(HOLDS).is_none() {
         return;

@@ -175,7 +175,7 @@ pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     match key {
         Key::Ctrl('s') => return submit(model),
         // A yes that is all there is to say is not said by an Enter too many.
-        Key::Enter if form.len() == 0 && answers.is_some() => {
+        Key::Enter if form.is_empty() && answers.is_some() => {
             model.tell("Ctrl-S says yes, Ctrl-N declines");
         }
         Key::Enter if form.at + 1 >= form.len() => return submit(model),

@@ -92,15 +92,15 @@ fn written_out(name: String, about: &serde_json::Map<String, Value>) -> Vec<Stri
     let others = about.keys().filter(|key| !is_known(key));
     let others = others.map(|key| (key.as_str(), key.as_str()));
     let (first, last) = (told.clone().take(11), told.skip(11));
+    let runs = about.get("runs").is_some_and(|runs| !is_void(runs));
     for (key, label) in first.chain(others).chain(last) {
         match about.get(key) {
             None => {}
-            Some(value) if is_void(value) => {
-                // A command whose program nobody finds is worth a line.
-                if key == "program" && about.get("runs").is_some_and(|runs| !is_void(runs)) {
-                    push(label, "is not found, or depends on variables");
-                }
+            // A command whose program nobody finds is worth a line.
+            Some(value) if is_void(value) && key == "program" && runs => {
+                push(label, "is not found, or depends on variables");
             }
+            Some(value) if is_void(value) => {}
             Some(Value::Array(items)) if key == "runs" => {
                 for (index, word) in items.iter().enumerate() {
                     // One word on each line, so that none hides in another.

@@ -116,7 +116,10 @@ async fn who_refused_a_call_that_was_held_is_shown() {
         "{shown:?}"
     );
     let recorded = stage.records("call").await;
-    let of_it = |record: &&serde_json::Value| record["call"].to_string() == call;
+    let of_it = |record: &&serde_json::Value| {
+        let number = record["call"].to_string();
+        number == call
+    };
     let one = recorded.iter().find(of_it).expect("a record");
     assert_eq!(
         one["held"],

@@ -178,7 +178,7 @@ async fn what_was_not_shown_is_not_approved() {
     // Another size is another page.
     tty.resize(60, 14);
     tty.types("g");
-    tty.sees("y at the end");
+    tty.sees("y counts at the end");
     tty.types("y");
     tty.sees("not yet");
     tty.types("G");

@@ -76,11 +76,11 @@ impl http_body::Body for Body {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Pieces { left, .. } => SizeHint::with_exact(*left),
-            Self::File(file) => SizeHint::with_exact(file.left()),
-            Self::Passing {
+            Self::Pieces { left, .. }
+            | Self::Passing {
                 left: Some(left), ..
             } => SizeHint::with_exact(*left),
+            Self::File(file) => SizeHint::with_exact(file.left()),
             Self::Passing { .. } | Self::Stream(_) => SizeHint::default(),
         }
     }

@@ -60,6 +60,10 @@ pub(crate) struct Request {
 
 /// What a request leads to.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most are answers, and none is kept: a box would cost each of them an allocation"
+)]
 pub(crate) enum Begun {
     /// It is answered already.
     Answer(Answer),
