@@ -41,6 +41,7 @@ pub enum BrokenOff {
 
 impl Begun {
     /// A reply that begins so.
+    #[cfg(feature = "http")]
     pub(crate) fn new(beginning: Bytes, id: Span, length: Option<u64>, rest: Rest) -> Self {
         Self {
             beginning,

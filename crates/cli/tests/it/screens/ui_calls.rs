@@ -129,7 +129,8 @@ async fn a_tool_that_asks_is_come_back_to() {
         tty.types("2/elicit\r");
         tty.sees("mcp__echo__elicit");
         tty.types("\r");
-        tty.sees("Ctrl-S run");
+        // The form is there before its fields are.
+        tty.sees("›message");
         tty.types("well?\x13");
         tty.sees("It asks you something");
         if from_inbox {
