@@ -16,7 +16,7 @@ use switchboard_testkit::{
 };
 
 /// After this long nothing may be alive, whatever happens.
-const GONE: Duration = Duration::from_secs(30);
+const GONE: Duration = Duration::from_secs(120);
 /// What it takes at most, half of the time (a few milliseconds on an idle machine).
 const USUAL: Duration = Duration::from_secs(10);
 

@@ -149,8 +149,9 @@ impl ServerProcess {
         self.held.as_ref()?.passed()
     }
 
-    /// Ends the server and all that it started: the ladder, 600 ms at most. A
-    /// second call waits for, or returns, the result of the first.
+    /// Ends the server and all that it started: the ladder, 600 ms at most
+    /// where the machine is not too busy to kill them by then. A second call waits for, or
+    /// returns, the result of the first.
     pub async fn stop(&self) -> Stopped {
         *self
             .stopped

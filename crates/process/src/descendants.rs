@@ -14,7 +14,7 @@ use crate::{limits, registry};
 
 /// Kills every descendant of this process with SIGKILL, again and again until
 /// none is left, and lets no further server start. Returns how many are left
-/// after two seconds: none, unless some cannot be killed.
+/// in the end: none, unless some cannot be killed.
 ///
 /// For the end of the program: statuses of all children are collected, so
 /// nobody else can wait for them any more.
@@ -25,9 +25,9 @@ pub(crate) fn kill_all() -> usize {
 
 /// Like [`kill_all`], but spares these and all below them.
 pub(crate) fn kill_all_except(spared: &HashSet<ProcessId>) -> usize {
-    let give_up = Instant::now() + limits::UNKILLABLE_AFTER;
     let me = getpid().as_raw_nonzero().get();
     let mut known = HashSet::new();
+    let mut patience = Patience::new();
     let mut pause = limits::DEATH_LOOK;
     loop {
         if bury_all().0 == Family::Childless {
@@ -45,7 +45,9 @@ pub(crate) fn kill_all_except(spared: &HashSet<ProcessId>) -> usize {
                 // New faces: someone forks while being killed. Be quicker.
                 if living.iter().any(|entry| known.insert(entry.id)) {
                     pause = limits::DEATH_LOOK;
+                    patience.renew();
                 }
+                patience.looked();
                 living.len()
             }
             // No descriptors to look with: the groups we know ourselves.
@@ -53,12 +55,49 @@ pub(crate) fn kill_all_except(spared: &HashSet<ProcessId>) -> usize {
         };
         // Whoever ended while the table was read may have left a child that is not in it.
         let nobody = left == 0 && !spared.is_empty() && bury_all().1 == 0;
-        if nobody || Instant::now() >= give_up {
+        if nobody || patience.is_over() {
             return left;
         }
         #[expect(clippy::disallowed_methods, reason = "the process is ending")]
         std::thread::sleep(pause);
         pause = (pause * 2).min(limits::LONGEST_DEATH_LOOK);
+    }
+}
+
+/// When those who are still there count as unkillable. Not by the clock alone: on a machine
+/// that is busy enough one look may take as long as that, and whoever changed parents while
+/// it was taken is in none but the next.
+struct Patience {
+    since: Instant,
+    looks: u32,
+    end: Instant,
+}
+
+impl Patience {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            since: now,
+            looks: 0,
+            end: now + limits::KILLING,
+        }
+    }
+
+    /// Somebody was found who had not been killed before.
+    fn renew(&mut self) {
+        self.since = Instant::now();
+        self.looks = 0;
+    }
+
+    fn looked(&mut self) {
+        self.looks += 1;
+    }
+
+    fn is_over(&self) -> bool {
+        let now = Instant::now();
+        let in_vain = self.looks >= limits::UNKILLABLE_LOOKS
+            && now.duration_since(self.since) >= limits::UNKILLABLE_AFTER;
+        in_vain || now >= self.end
     }
 }
 

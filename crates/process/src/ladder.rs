@@ -1,6 +1,7 @@
 //! The ladder: how a server is asked, then told, then made to end.
 //!
-//! stdin closed and SIGINT, 100 ms, SIGTERM, 400 ms, SIGKILL; 600 ms in all.
+//! stdin closed and SIGINT, 100 ms, SIGTERM, 400 ms, SIGKILL; 600 ms in all, or as long as
+//! a busy machine needs to look for them and kill them three times.
 //! It ends as soon as no process of the server is left.
 
 use std::sync::Arc;
@@ -60,15 +61,17 @@ pub(super) async fn climb(family: &Arc<Family>, stdin: Option<ChildStdin>) -> St
         rung = Rung::Interrupt;
     }
     let mut kill_after = KILL_AFTER;
+    let mut kills = 0;
     let mut pause = Duration::from_millis(1);
     while presence != Presence::Gone {
         let passed = begun.elapsed();
-        if passed >= GIVE_UP_AFTER {
+        if passed >= GIVE_UP_AFTER && kills >= limits::KILLS_AT_LEAST {
             break;
         }
         if rung >= Rung::Terminate && passed >= kill_after {
             // Again and again: who forks while being killed is still there.
             rung = Rung::Kill;
+            kills += 1;
             look(family, Family::kill_all).await;
             pause = Duration::from_millis(1);
         } else if rung < Rung::Terminate

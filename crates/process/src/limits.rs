@@ -18,6 +18,12 @@ pub(crate) const STDERR_FILES: usize = 500;
 /// Someone who cannot be killed (another user's, or asleep in the kernel) must
 /// not keep us for ever.
 pub(crate) const UNKILLABLE_AFTER: Duration = Duration::from_secs(2);
+/// Nor before they were looked for this often, each time killed again.
+pub(crate) const UNKILLABLE_LOOKS: u32 = 8;
+/// How long killing all that is below us may take, where new ones keep coming.
+pub(crate) const KILLING: Duration = Duration::from_secs(30);
+/// How often those of one server are killed at least before they count as unkillable.
+pub(crate) const KILLS_AT_LEAST: u32 = 3;
 /// A dead child that nobody waited for in this time is nobody's.
 pub(crate) const ORPHANED_AFTER: Duration = Duration::from_millis(500);
 /// The same for one of our own group, which more likely is somebody's.

@@ -91,8 +91,9 @@ fn catch_signals(more: &[i32]) -> Result<SignalsInfo<WithOrigin>, KeeperError> {
 /// whenever anything happens.
 fn until_ended(signals: &mut SignalsInfo<WithOrigin>, below: Pid, at_each: impl Fn()) -> Exit {
     loop {
-        for origin in signals.wait() {
-            at_each();
+        let news = signals.wait();
+        at_each();
+        for origin in news {
             let told = reached_worker_already(&origin);
             match origin.signal {
                 SIGCHLD => {}

@@ -192,6 +192,7 @@ fn on_a_terminal_it_is_asked_once() {
         let list = |keys: &str| {
             let mut command = home.on_terminal(40, 200, "list");
             let mut child = command
+                .env("MCP_TIMEOUT", "300000")
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
