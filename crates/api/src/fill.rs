@@ -76,13 +76,13 @@ pub(crate) trait Maybe {
 /// Reads a value of a type that can be filled in.
 pub(crate) fn read<'de, T: Fill + Default, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     let mut value = T::default();
-    Into(&mut value).deserialize(from)?;
+    Filling(&mut value).deserialize(from)?;
     Ok(value)
 }
 
-struct Into<'a>(&'a mut dyn Fill);
+struct Filling<'a>(&'a mut dyn Fill);
 
-impl<'de> DeserializeSeed<'de> for Into<'_> {
+impl<'de> DeserializeSeed<'de> for Filling<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -185,7 +185,7 @@ impl<'de> Visitor<'de> for Placed<'_> {
         let Place::Maybe(to) = self.0 else {
             return Err(D::Error::invalid_type(Unexpected::Option, &self));
         };
-        Into(to.some()).deserialize(from)
+        Filling(to.some()).deserialize(from)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
@@ -208,7 +208,7 @@ impl<'de> Visitor<'de> for Placed<'_> {
         };
         while let Some(member) = map.next_key_seed(Named(&mut *to))? {
             match member {
-                Some(member) => map.next_value_seed(Into(member))?,
+                Some(member) => map.next_value_seed(Filling(member))?,
                 None => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -249,7 +249,7 @@ impl<'de> DeserializeSeed<'de> for Next<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
         match self.0.next(self.1) {
-            Some(next) => Into(next).deserialize(from),
+            Some(next) => Filling(next).deserialize(from),
             None => Err(D::Error::invalid_length(self.1 + 1, &"fewer")),
         }
     }
