@@ -20,7 +20,7 @@ pub enum At {
 }
 
 /// One breakpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Breakpoint {
     /// Its id.
@@ -38,7 +38,7 @@ pub struct Breakpoint {
 }
 
 /// `GET breakpoints`, and the answer where one is set or removed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Breakpoints {
     /// All of them, in the order in which they were set. Where there are none nothing is held.
@@ -61,3 +61,10 @@ pub struct SetBreakpoint {
     /// Where they are held.
     pub at: At,
 }
+
+crate::fill::fields! {
+    Breakpoint { id, filter, at, by, since, hits }
+    Breakpoints { breakpoints, until, held, missed }
+}
+
+crate::fill::words!(At);

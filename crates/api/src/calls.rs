@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One request of a client, without its messages.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Call {
     /// Its number: grows, and is never used again while the gateway runs.
@@ -66,7 +66,7 @@ pub struct Call {
 }
 
 /// `GET calls`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "CallPage")]
 pub struct Page {
@@ -87,7 +87,7 @@ pub struct Page {
 }
 
 /// `GET calls/{id}`: both sides, as they were.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "CallDetail")]
 pub struct Detail {
@@ -108,7 +108,7 @@ pub struct Detail {
 }
 
 /// A person that a call has waited for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "CallWaited")]
 pub struct Waited {
@@ -143,7 +143,7 @@ impl Waited {
 }
 
 /// The same call elsewhere. None holds a secret.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Copies {
     /// `switchboard call …`.
@@ -155,7 +155,7 @@ pub struct Copies {
 }
 
 /// A message that crossed an edge.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Crossed {
     /// Microseconds since the call began.
@@ -179,7 +179,7 @@ pub struct Crossed {
 }
 
 /// Something that we changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "MessageEdit")]
 pub struct Edit {
@@ -218,7 +218,7 @@ pub struct Make {
 }
 
 /// The answer to [`Make`].
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Made {
     /// Its number.
@@ -262,7 +262,7 @@ pub struct Put {
 }
 
 /// The answer to [`Replay`].
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Replayed {
     /// Each time.
@@ -286,7 +286,7 @@ impl Replayed {
 }
 
 /// Where two values differ.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Difference {
     /// Where, as a JSON pointer.
@@ -295,4 +295,21 @@ pub struct Difference {
     pub before: Option<Value>,
     /// In the other.
     pub after: Option<Value>,
+}
+
+crate::fill::fields! {
+    Call {
+        id, at, principal, client, session, origin, server, method, name, client_era, server_era,
+        outcome, fault, error, code, took, at_server, bytes_in, bytes_out, tokens, sent, asked,
+        kept, repeatable, edited, replay_of,
+    }
+    Page { calls, more, total, matching, partial, next, dropped }
+    Detail { call, messages, decision, rule, waited, missing, copies }
+    Waited { kind, point, status, answered }
+    Copies { command, curl, line }
+    Crossed { at, edge, kind, method, bytes, text, secrets, edits, made_of }
+    Edit { path, what, span, before, after, row }
+    Made { id, call, result, error, faults }
+    Replayed { runs, differences, same }
+    Difference { path, before, after }
 }

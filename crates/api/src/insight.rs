@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whether messages are kept, and how many.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TapState {
     /// Whether they are.
@@ -37,7 +37,7 @@ pub struct SetTap {
 }
 
 /// `GET metrics`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metrics {
     /// Seconds since counting began.
@@ -55,7 +55,7 @@ pub struct Metrics {
 }
 
 /// What was counted of one tool, or of one method.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Line {
     /// The server.
@@ -85,7 +85,7 @@ pub struct Line {
 }
 
 /// Times in microseconds.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Times {
     /// Half took less.
@@ -99,7 +99,7 @@ pub struct Times {
 }
 
 /// `GET bill`: what each client's list costs a model.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Bill {
     /// For each principal.
@@ -109,7 +109,7 @@ pub struct Bill {
 }
 
 /// What one principal's list costs.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct List {
     /// Whose.
@@ -129,7 +129,7 @@ pub struct List {
 }
 
 /// A tool that nobody called.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Unused {
     /// The server.
@@ -141,7 +141,7 @@ pub struct Unused {
 }
 
 /// `GET log`, and the answer to [`SetLog`]: how much the gateway logs.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Log {
     /// A level, and levels of modules.
@@ -157,4 +157,18 @@ pub struct SetLog {
     /// A level (`error`, `warn`, `info`, `debug`, `trace`), `MODULE=LEVEL` for one part, with
     /// commas.
     pub filter: String,
+}
+
+crate::fill::fields! {
+    TapState { armed, by, until, calls, bytes, capacity, dropped, record }
+    Metrics { seconds, lines, in_flight, parked, budget, memory }
+    Line {
+        server, method, tool, calls, errors, classes, ours, theirs, took, bytes_in, bytes_out,
+        tokens,
+    }
+    Times { p50, p95, p99, buckets }
+    Bill { lists, days }
+    List { principal, tools, tokens, unused, unused_tokens, defer, hide }
+    Unused { server, tool, tokens }
+    Log { log, file }
 }

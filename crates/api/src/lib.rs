@@ -26,6 +26,7 @@ pub mod apps;
 pub mod breakpoints;
 pub mod calls;
 pub mod events;
+mod fill;
 pub mod filter;
 pub mod insight;
 pub mod limits;
@@ -39,13 +40,13 @@ pub mod state;
 pub mod tools;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What every path begins with.
 pub const PREFIX: &str = "/api/v1/";
 
 /// Why something was not done. Every answer with a status of 400 or more is one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Refused {
     /// What is wrong, for a person.
@@ -57,4 +58,8 @@ pub struct Refused {
     pub hint: Option<String>,
     /// The field that is wrong, as a JSON pointer.
     pub field: Option<String>,
+}
+
+crate::fill::fields! {
+    Refused { error, code, hint, field }
 }

@@ -33,7 +33,7 @@ pub enum Kind {
 }
 
 /// One question.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Question {
     /// Its id: random, so that nobody guesses another's.
@@ -81,7 +81,7 @@ pub struct Question {
 }
 
 /// What was, and what is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Change {
     /// Of what: a tool's name, a field, a file.
@@ -97,7 +97,7 @@ pub struct Change {
 }
 
 /// An answer, and by whom.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Answered {
     /// What was answered.
@@ -134,7 +134,7 @@ impl Answer {
 }
 
 /// The answer to an [`Answer`].
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Taken {
     /// The question as it is now.
@@ -144,7 +144,7 @@ pub struct Taken {
 }
 
 /// `GET questions`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Questions {
     /// Open ones first, oldest first.
@@ -152,3 +152,16 @@ pub struct Questions {
     /// How many wait.
     pub waiting: usize,
 }
+
+crate::fill::fields! {
+    Question {
+        id, kind, status, at, until, principal, client, server, name, call, title, text, schema,
+        url, about, point, changes, answers, also_client, answered, partial,
+    }
+    Change { of, path, before, after, warnings }
+    Answered { action, by, at }
+    Taken { question, open }
+    Questions { questions, waiting }
+}
+
+crate::fill::words!(Kind);

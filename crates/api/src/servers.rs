@@ -23,7 +23,7 @@ pub const VERBS: [&str; 9] = [
 ];
 
 /// `GET servers`: what commands go by that would use it in place of servers of their own.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Serving {
     /// The servers that are in use, in the order of `list`.
@@ -33,7 +33,7 @@ pub struct Serving {
 }
 
 /// A server that is in use.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Served {
     /// Its configured name.
@@ -60,7 +60,7 @@ pub struct Served {
 }
 
 /// What a server's processes use together, with all that they started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Used {
     /// How many there are.
@@ -130,7 +130,7 @@ pub enum Health {
 }
 
 /// `GET servers/{segment}`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "ServerDetail")]
 pub struct Detail {
@@ -159,7 +159,7 @@ pub struct Detail {
 }
 
 /// A process.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Process {
     /// Its id.
@@ -173,7 +173,7 @@ pub struct Process {
 }
 
 /// `GET servers/{segment}/stderr`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Stderr {
     /// The last lines, oldest first, with what moves a cursor made visible.
@@ -222,7 +222,7 @@ pub struct SignInStep {
 }
 
 /// `GET servers/{segment}/{list}`: items as the server wrote them.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Listed {
     /// The items.
@@ -232,7 +232,7 @@ pub struct Listed {
 }
 
 /// The answer to `POST servers/{segment}/{verb}`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Done {
     /// The server as it is now.
@@ -256,7 +256,7 @@ pub struct Act {
 }
 
 /// `GET explain/{name}`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Explained {
     /// Line by line.
@@ -270,7 +270,7 @@ pub struct Explained {
 }
 
 /// What a gateway decides about a tool, and why.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "ToolRuling")]
 pub struct Ruling {
@@ -293,7 +293,7 @@ pub struct Ruling {
 }
 
 /// One of the things that are looked at before a call is decided about.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "RulingReason")]
 pub struct Reason {
@@ -310,4 +310,21 @@ impl fmt::Display for Reason {
         let sign = if self.decisive { "→" } else { "·" };
         write!(f, "{sign} {}: {}", self.step, self.found)
     }
+}
+
+crate::fill::fields! {
+    Serving { servers, rules }
+    Served { name, segment, identity, builtin, needs_auth, state, reason, copies, is_process, used }
+    Used { processes, memory, cpu_ms }
+    Detail {
+        server, hello, capabilities, instructions, clients, processes, explained, entry, isolation,
+        approval, approval_digest,
+    }
+    Process { pid, memory, cpu, since }
+    Stderr { lines, cut }
+    Listed { items, cut }
+    Done { server, did, open }
+    Explained { lines, server, state, tool }
+    Ruling { canonical, own, unasked, decision, says, visible, reasons, changed }
+    Reason { step, found, decisive }
 }

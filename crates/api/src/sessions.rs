@@ -110,7 +110,7 @@ pub struct Renew {
 }
 
 /// The answer to [`Enter`], [`Finish`] and [`Renew`].
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Entered {
     /// What to send as `Authorization: Bearer …` from now on. Of a code: ends with the
@@ -126,7 +126,7 @@ pub struct Entered {
 }
 
 /// The answer to `POST codes`: a fresh single-use code, for a browser or a screen.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Code {
     /// The code.
@@ -138,7 +138,7 @@ pub struct Code {
 }
 
 /// `GET session`: who asks, and what may be done.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Me {
     /// The principal; `control` for the control token and sessions opened with a code.
@@ -149,3 +149,11 @@ pub struct Me {
     /// and nothing forbids it.
     pub may_approve: bool,
 }
+
+crate::fill::fields! {
+    Entered { token, me, until, renewal }
+    Code { code, address, seconds }
+    Me { principal, role, may_approve }
+}
+
+crate::fill::words!(Role);

@@ -151,7 +151,7 @@ pub struct Importable {
 }
 
 /// What was written, or would be.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Written {
     /// The file.
@@ -167,7 +167,7 @@ pub struct Written {
 }
 
 /// The answer to `POST reload`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Reloaded {
     /// Whether anything is otherwise than before.
@@ -175,7 +175,7 @@ pub struct Reloaded {
 }
 
 /// `GET tokens`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tokens {
     /// All that let somebody in.
@@ -183,7 +183,7 @@ pub struct Tokens {
 }
 
 /// One token, without its secret.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Token {
     /// Its name, which is the principal.
@@ -207,7 +207,7 @@ pub struct MakeToken {
 }
 
 /// The answer to [`MakeToken`]: the only time that the secret is shown.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MadeToken {
     /// Its name.
@@ -252,4 +252,12 @@ pub struct Audit {
     pub more: bool,
     /// Whether a record is kept at all.
     pub kept: bool,
+}
+
+crate::fill::fields! {
+    Written { file, difference, digest, written, question }
+    Reloaded { changed }
+    Tokens { tokens }
+    Token { name, made, used, sessions, in_flight }
+    MadeToken { name, token, file }
 }

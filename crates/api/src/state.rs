@@ -2,10 +2,10 @@
 
 use crate::{breakpoints::Breakpoints, insight::TapState};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// `GET state`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Document {
     /// Which state this is: events with a higher number come after it.
@@ -25,7 +25,7 @@ pub struct Document {
 }
 
 /// The gateway itself.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GatewayInfo {
     /// Its version.
@@ -50,7 +50,7 @@ pub struct GatewayInfo {
 
 /// A server, as far as is known without asking it. State, sign-in and usability are three
 /// things, each with when and by what it was seen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Server {
     /// Its configured name.
@@ -104,7 +104,7 @@ pub struct Server {
 }
 
 /// Something that was seen: a word for it, why, when, and by which request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Seen {
     /// The word. For the state of a server: `connected`, `connecting`, `failed`,
@@ -122,7 +122,7 @@ pub struct Seen {
 }
 
 /// Who is connected.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Client {
     /// What it calls itself.
@@ -137,4 +137,15 @@ pub struct Client {
     pub since: u64,
     /// When it last asked for something; nothing of one that is connected now.
     pub seen: Option<u64>,
+}
+
+crate::fill::fields! {
+    Document { revision, gateway, servers, clients, waiting, tap, breakpoints }
+    GatewayInfo { version, instance, since, address, directory, open, edits, panics, last_panic }
+    Server {
+        name, segment, scope, file, line, transport, target, state, sign_in, usable, era, version,
+        tools, resources, prompts, tokens, copies, clients, memory, cpu, restarts, held, in_flight,
+    }
+    Seen { word, reason, hint, at, by }
+    Client { name, version, principal, era, since, seen }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// `GET tools`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tools {
     /// Those of a server together.
@@ -15,7 +15,7 @@ pub struct Tools {
 }
 
 /// One tool.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tool {
     /// The server.
@@ -84,7 +84,7 @@ pub struct Form {
 }
 
 /// The answer to [`Form`].
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Fields {
     /// The whole, as one field.
@@ -94,7 +94,7 @@ pub struct Fields {
 }
 
 /// One field.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Field {
     /// Where it goes, as a JSON pointer.
@@ -135,7 +135,7 @@ pub struct Field {
 }
 
 /// Something that is wrong with a value.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "ValueFault")]
 pub struct Fault {
@@ -156,7 +156,7 @@ pub struct Validate {
 }
 
 /// The answer to [`Validate`].
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Validated {
     /// None where it is valid.
@@ -164,4 +164,19 @@ pub struct Validated {
     /// Patterns of the schema, the first few, that were not looked at: they need an engine
     /// that may take for ever. The server judges those.
     pub unchecked: Vec<String>,
+}
+
+crate::fill::fields! {
+    Tools { tools }
+    Tool {
+        server, name, shown, canonical, title, description, definition, tokens, calls, errors, last,
+        p50, p99, decision, rule, pin, hidden, read_only,
+    }
+    Fields { root, faults }
+    Field {
+        path, key, kind, label, description, required, nullable, default, values, labels, fields,
+        item, options, format, bounds, open, schema,
+    }
+    Fault { path, error }
+    Validated { faults, unchecked }
 }

@@ -260,10 +260,9 @@ impl Model {
     /// A server by its name or segment.
     pub fn server(&self, name: &str) -> Option<&Server> {
         let named = |server: &&Server| server.name == name || server.segment == name;
-        let mut found: Vec<&Server> = self.state.servers.iter().filter(named).collect();
+        let found = self.state.servers.iter().filter(named);
         // One that another takes the place of is meant last.
-        found.sort_by_key(|server| server.state.word == "shadowed");
-        found.first().copied()
+        found.min_by_key(|server| server.state.word == "shadowed")
     }
 
     /// How many questions wait.

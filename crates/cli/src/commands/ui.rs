@@ -31,13 +31,14 @@ use crate::{
 };
 use clap::{Args, CommandFactory};
 use effects::Effects;
-use std::{io::IsTerminal, time::Instant};
-use switchboard::api::Client;
+use std::{io::IsTerminal, pin::Pin, time::Instant};
+use switchboard::{api::Client, tasks};
 use switchboard_screen::{Effect, Message, Model, Painter, update, words::Verb};
 use terminal::{Happened, Terminal};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
+    task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -238,6 +239,13 @@ impl Screen {
         self.painter.forget();
         Ok(())
     }
+}
+
+/// Starts something beside the screen. It is boxed: whatever runs a task is made anew for
+/// every kind of future, and would be larger than most of these are.
+fn beside(kind: tasks::Kind, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    let work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(work);
+    tasks::spawn(kind, work)
 }
 
 /// Whether a test wants to see what is left of the terminal then.

@@ -38,8 +38,7 @@ impl Model {
         let mut servers: Vec<&Server> = self.state.servers.iter().collect();
         servers.retain(|it| words::matches(filter, &text(it)).is_some());
         // Those of a scope stay in the order in which the gateway has them.
-        servers.sort_by_key(|it| rank(&it.scope));
-        servers
+        by_rank(&servers, |it| rank(&it.scope))
     }
 
     /// Tools as the filter has them, the best match first.
@@ -58,7 +57,7 @@ impl Model {
             })
             .collect();
         if !filter.is_empty() {
-            found.sort_by_key(|(score, _)| *score);
+            found = by_rank(&found, |(score, _)| *score);
         }
         found.into_iter().map(|(_, tool)| tool).collect()
     }
@@ -99,12 +98,11 @@ impl Model {
         let text = |it: &Finding| format!("{} {} {}", it.area, it.what, it.found);
         let mut findings: Vec<&Finding> = findings.iter().collect();
         findings.retain(|it| words::matches(filter, &text(it)).is_some());
-        findings.sort_by_key(|finding| match finding.level.as_str() {
+        by_rank(&findings, |finding| match finding.level.as_str() {
             "problem" => 0,
             "warning" => 1,
             _ => 2,
-        });
-        findings
+        })
     }
 
     /// What is on each line of a view, by something that stays the same.
@@ -172,6 +170,15 @@ impl Model {
 }
 
 /// The order in which scopes are listed: those nearest to the person first.
+/// By rank; those of the same rank stay in their order. What is sorted are numbers, whatever
+/// they stand for: a sort is made anew for every type, and is large.
+fn by_rank<T: Copy>(items: &[T], rank: impl Fn(&T) -> usize) -> Vec<T> {
+    let mut order: Vec<(usize, usize)> = items.iter().map(rank).zip(0..).collect();
+    order.sort_unstable();
+    let sorted = order.into_iter().filter_map(|(_, at)| items.get(at));
+    sorted.copied().collect()
+}
+
 fn rank(scope: &str) -> usize {
     const ORDER: [&str; 7] = [
         "local",

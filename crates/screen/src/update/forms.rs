@@ -360,29 +360,27 @@ pub(super) fn begun(model: &mut Model, call: &Call) -> Vec<Effect> {
     if call.origin != "own" {
         return Vec::new();
     }
-    let waits = |page: &mut crate::page::Page| match &mut page.kind {
-        Kind::Run(run) if run.outcome.is_none() && run.call.is_none() => {
-            let same = Some(&run.make.server) == call.server.as_ref();
-            let named = call.name.as_deref().is_some_and(|name| {
-                run.make
-                    .name
-                    .as_deref()
-                    .is_some_and(|made| name.ends_with(made))
-            });
-            (same && named).then(|| {
-                run.call = Some(call.id);
-                run.is_given_up
-            })
-        }
-        _ => None,
+    let is_its = |make: &Make| {
+        let ends = |name: &String| make.name.as_ref().is_some_and(|made| name.ends_with(made));
+        Some(&make.server) == call.server.as_ref() && call.name.as_ref().is_some_and(ends)
     };
-    let mut pages: Vec<_> = model.all_pages_mut().collect();
-    pages.sort_by_key(|page| std::cmp::Reverse(page.id));
-    match pages.into_iter().find_map(waits) {
-        Some(true) => vec![Effect::Ask(Ask::Cancel(call.id))],
-        Some(false) => vec![Effect::Later(limits::PROGRESS, Ask::Detail(call.id))],
-        None => Vec::new(),
+    let waiting = model
+        .all_pages_mut()
+        .filter_map(|page| match &mut page.kind {
+            Kind::Run(run) if run.outcome.is_none() && run.call.is_none() && is_its(&run.make) => {
+                Some((page.id, run))
+            }
+            _ => None,
+        });
+    // The newest, where there are several.
+    let Some((_, run)) = waiting.max_by_key(|(id, _)| *id) else {
+        return Vec::new();
+    };
+    run.call = Some(call.id);
+    if run.is_given_up {
+        return vec![Effect::Ask(Ask::Cancel(call.id))];
     }
+    vec![Effect::Later(limits::PROGRESS, Ask::Detail(call.id))]
 }
 
 /// How far a running call is; it is looked at again as long as it runs.

@@ -38,14 +38,18 @@ pub async fn run(mut command: Command, run: u64, tell: mpsc::Sender<Message>) {
             return;
         }
     };
-    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let out: Option<Written> = child.stdout.take().map(|out| Box::new(out) as _);
+    let err: Option<Written> = child.stderr.take().map(|err| Box::new(err) as _);
     tokio::join!(read(out, run, &tell), read(err, run, &tell));
     let code = child.wait().await.ok().and_then(|status| status.code());
     let _ = tell.send(Message::Ended { run, code }).await;
 }
 
+/// What a command writes, here or there.
+type Written = Box<dyn AsyncRead + Send + Unpin>;
+
 /// Tells lines as they come.
-async fn read(stream: Option<impl AsyncRead + Unpin>, run: u64, tell: &mpsc::Sender<Message>) {
+async fn read(stream: Option<Written>, run: u64, tell: &mpsc::Sender<Message>) {
     let Some(stream) = stream else { return };
     let codec = LinesCodec::new_with_max_length(limits::COMMAND_LINE);
     let mut lines = FramedRead::new(stream, codec).ready_chunks(limits::SCREEN_MESSAGES);

@@ -1,6 +1,6 @@
 //! What the screen wants done: requests to its gateway, commands, pages to open.
 
-use super::{child, link::Line};
+use super::{beside, child, link::Line};
 use crate::context::Context;
 use std::{
     collections::HashMap,
@@ -68,7 +68,7 @@ impl Effects {
             Effect::Run { run, words } => {
                 let command = self.command(&words);
                 let task = child::run(command, run, self.tell.clone());
-                let task = tasks::spawn(tasks::Kind::Background, task);
+                let task = beside(tasks::Kind::Background, task);
                 self.runs.retain(|_, task| !task.is_finished());
                 self.runs.insert(run, AbortOnDropHandle::new(task));
             }
@@ -80,7 +80,7 @@ impl Effects {
             Effect::Examine => {
                 let command = self.command(&["doctor".to_owned(), "--json".to_owned()]);
                 let tell = self.tell.clone();
-                tasks::spawn(tasks::Kind::Background, async move {
+                beside(tasks::Kind::Background, async move {
                     let found = child::examined(command).await;
                     let found = match found {
                         Ok(found) => Message::Examined {
@@ -118,7 +118,7 @@ impl Effects {
 
     fn say(&self, message: Message) {
         let tell = self.tell.clone();
-        tasks::spawn(tasks::Kind::Background, async move {
+        beside(tasks::Kind::Background, async move {
             let _ = tell.send(message).await;
         });
     }
@@ -130,7 +130,7 @@ impl Effects {
         };
         let (tell, line) = (self.tell.clone(), self.line.clone());
         let directory = self.directory.clone();
-        let task = tasks::spawn(tasks::Kind::Background, async move {
+        let task = beside(tasks::Kind::Background, async move {
             tokio::time::sleep(wait).await;
             let client = line.lock().clone();
             let answer = match client {
@@ -149,7 +149,7 @@ impl Effects {
 
     fn open(&self, page: String) {
         let tell = self.tell.clone();
-        tasks::spawn(tasks::Kind::Background, async move {
+        beside(tasks::Kind::Background, async move {
             let opened = match page.parse() {
                 Ok(url) => browser::system()(url)
                     .await

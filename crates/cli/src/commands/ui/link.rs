@@ -1,6 +1,7 @@
 //! The gateway that the screen is about: one that runs, else one inside this process, which
 //! nobody else finds and which ends with the screen. Both are asked in the same way.
 
+use super::beside;
 use crate::{context::Context, failure::Failure, limits, trusting};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -75,7 +76,7 @@ impl Source {
             }
         };
         let follow = follow(context.options.clone(), here, line.clone(), tell.clone());
-        let follow = tasks::spawn(tasks::Kind::Upkeep, follow);
+        let follow = beside(tasks::Kind::Upkeep, follow);
         Ok(Host {
             line,
             host,
@@ -132,7 +133,7 @@ fn begin_inside(
         Arc::new(Pools::new(governed.settings())),
         governed.follower().members(),
     );
-    let host = tasks::spawn(tasks::Kind::Upkeep, async move {
+    let host = beside(tasks::Kind::Upkeep, async move {
         let served = tokio::select! {
             served = listening.serve(stop) => served,
             never = meeting => match never {},
@@ -166,7 +167,7 @@ async fn meet_all(
             }
             met.push(Arc::downgrade(server));
             let (caller, pools, server) = (caller.clone(), pools.clone(), server.clone());
-            tasks::spawn(tasks::Kind::Background, async move {
+            beside(tasks::Kind::Background, async move {
                 let remote = server.spec.target.is_remote();
                 pools.run(remote, report(&caller, &server)).await;
             });
