@@ -32,5 +32,5 @@ pub mod wildcard;
 #[cfg(feature = "yaml")]
 pub mod yaml;
 
-pub use hex::{hex, push_hex};
+pub use hex::{hex, hex_of};
 pub use spoken::spoken;

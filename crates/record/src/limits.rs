@@ -21,15 +21,17 @@ pub const LOG_FILES_KEPT: usize = 4;
 
 /// Records of the audit that wait to be written. Calls whose record finds no room wait.
 pub const AUDIT_QUEUE: usize = 4096;
-/// Places of records that were written and are used again.
-pub const AUDIT_SPARE: usize = 1024;
+/// Bytes of these. A record that finds room may have more.
+pub const AUDIT_WAITING: usize = 8 * 1024 * 1024;
+/// From so many bytes on they are written at once: what was said is still in the cache of
+/// the processor then.
+pub const AUDIT_ENOUGH: usize = 192 * 1024;
 /// How soon records are on disk, where not each of them is waited for; and how often it
 /// is tried again where they cannot be written.
 pub const AUDIT_SECOND: Duration = Duration::from_secs(1);
 /// How long records gather before they are written, where not each of them is waited
-/// for: whoever writes need not be woken for each. As many as can come in this time
-/// have room in the queue.
-pub const AUDIT_GATHER: Duration = Duration::from_millis(15);
+/// for: whoever writes need not be woken for each. Where many come, it is sooner.
+pub const AUDIT_GATHER: Duration = Duration::from_millis(100);
 /// How long the end of a gateway waits until its last records are on disk.
 pub const AUDIT_CLOSE: Duration = Duration::from_secs(10);
 /// How long somebody who appends waits for the lock of the folder.

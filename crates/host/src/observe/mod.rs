@@ -35,7 +35,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant, SystemTime},
 };
 use switchboard_wire::{
     Message, Method, Named, Params, Payload, Revision, code, json, trace::Carried,
@@ -163,7 +163,9 @@ pub struct Begin<'a> {
     /// Whose it is.
     pub origin: Origin,
     /// Who asks: its principal, its era, and its id, which lasts as long as a session.
-    pub client: &'a Client,
+    pub client: &'a Arc<Client>,
+    /// When it begins.
+    pub at: SystemTime,
     /// The server, where the client names it. Where it does not, [`Happened::Left`] does.
     pub server: Option<&'a Arc<str>>,
     /// What is asked for.
@@ -252,6 +254,8 @@ pub struct End<'a> {
     pub fault: Option<Blame>,
     /// From its beginning to its end.
     pub took: Duration,
+    /// When that was.
+    pub when: Instant,
     /// How long it was at its server, with what the server waited for meanwhile.
     pub at_server: Duration,
     /// Bytes that the client sent for it.

@@ -12,7 +12,7 @@ use crate::{
 use std::{
     fmt, mem,
     sync::{Arc, LazyLock},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 use switchboard_wire::{Edits, Id, Message, Payload, Revision};
 use tokio::time::Instant;
@@ -94,6 +94,7 @@ impl Watched {
             number,
             origin,
             client,
+            at: SystemTime::now(),
             server: server.as_ref(),
             method: message.method(),
             name: named.as_ref().and_then(|(named, _)| named.text()),
@@ -344,6 +345,7 @@ impl Watched {
             fault: ending.fault(),
             ending,
             took: now - self.begun,
+            when: now.into_std(),
             at_server: self.at_server,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,

@@ -1,6 +1,9 @@
 use super::*;
 use serde_json::{Value, json};
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    time::{Duration, Instant, SystemTime},
+};
 use switchboard_host::{
     CallError, Client, NoSink,
     observe::{Ending, Origin},
@@ -15,12 +18,14 @@ fn tell(log: &AccessLog, tool: &str, ending: &Ending<'_>) {
     let message = Message::parse(request.to_string().into()).unwrap();
     let params = Params::of(&message).unwrap();
     let client = Client::new("me".into(), Revision::NEWEST, "{}".into(), Arc::new(NoSink));
+    let client = Arc::new(client);
     let mut follow = Observer::begin(
         log,
         &Begin {
             number: 7,
             origin: Origin::Client,
             client: &client,
+            at: SystemTime::now(),
             server: None,
             method: Method::ToolsCall,
             name: Some(tool),
@@ -42,6 +47,7 @@ fn tell(log: &AccessLog, tool: &str, ending: &Ending<'_>) {
             Ending::GivenUp => Ending::GivenUp,
         },
         took: Duration::from_micros(1500),
+        when: Instant::now(),
         at_server: Duration::from_millis(1),
         bytes_in: 10,
         bytes_out: 20,

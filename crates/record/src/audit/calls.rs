@@ -2,46 +2,41 @@
 
 use super::{
     Audit,
-    chain::{Record, redact},
+    chain::{HASH, Record, redact, sha256},
     pen::{Entry, Line},
-    queue::{Queue, Queued},
+    queue::Queue,
     said::short,
 };
 use crate::limits;
-use aws_lc_rs::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use serde_json::{Value, json};
 use std::{
-    net::IpAddr,
     sync::Arc,
     time::{Duration, SystemTime},
 };
 use switchboard_host::{
-    Blame, CallError, Verdict,
+    Blame, CallError, Client, Verdict,
     desk::Point,
     observe::{
         Begin, Decided, Edited, End, Ending, Follow, Happened, Keeping, Noted, Observer, Origin,
         Release, Released,
     },
 };
-use switchboard_wire::{Era, Method, Named};
+use switchboard_wire::{Method, Named};
 
 impl Observer for Audit {
     fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>> {
         let arguments = call.params.arguments;
         let arguments = arguments.map(|span| span.of(call.message.raw()));
-        let client = call.client;
+        let said_name = call.params.client_info.and_then(|_| call.client_name());
         let call = Call {
-            queue: Some(self.queue.clone()),
-            time: SystemTime::now(),
+            queue: self.queue.clone(),
+            time: call.at,
             number: call.number,
-            principal: client.principal.clone(),
-            client: call.client_name(),
-            address: client.address,
-            session: client.id,
-            era: client.era(),
+            client: call.client.clone(),
+            said_name,
             origin: call.origin,
             method: call.method,
-            hash: arguments.map(hash),
+            hash: arguments.map(sha256),
             shows_arguments: self.arguments,
             arguments: arguments.filter(|_| self.arguments).map(shown),
             edited: [false; 2],
@@ -55,7 +50,7 @@ impl Observer for Audit {
             error: None,
             took: Duration::ZERO,
         };
-        Some(self.queue.place(call))
+        Some(Box::new(call))
     }
 
     fn wants_decisions(&self) -> bool {
@@ -98,13 +93,6 @@ impl Observer for Audit {
     }
 }
 
-/// The hash of arguments.
-fn hash(arguments: &[u8]) -> [u8; SHA256_OUTPUT_LEN] {
-    let mut hash = [0; SHA256_OUTPUT_LEN];
-    hash.copy_from_slice(digest(&SHA256, arguments).as_ref());
-    hash
-}
-
 /// Arguments without what looks like a secret.
 #[cold]
 fn shown(arguments: &[u8]) -> Box<Value> {
@@ -116,21 +104,19 @@ fn shown(arguments: &[u8]) -> Box<Value> {
     Box::new(value)
 }
 
-/// One call. What is known of it is gathered here, and written elsewhere.
+/// One call. What is known of it is gathered here, and is a line at its end.
 #[derive(Debug)]
-pub(super) struct Call {
+struct Call {
     /// Where it goes in the end.
-    queue: Option<Arc<Queue>>,
+    queue: Arc<Queue>,
     time: SystemTime,
     number: u64,
-    principal: Arc<str>,
-    client: Option<Arc<str>>,
-    address: Option<IpAddr>,
-    session: u64,
-    era: Era,
+    client: Arc<Client>,
+    /// What it calls itself, where it says so in this request.
+    said_name: Option<Arc<str>>,
     origin: Origin,
     method: Method,
-    hash: Option<[u8; SHA256_OUTPUT_LEN]>,
+    hash: Option<[u8; HASH]>,
     shows_arguments: bool,
     arguments: Option<Box<Value>>,
     /// Whether a person has changed its arguments, and its answer.
@@ -168,19 +154,12 @@ impl Call {
         self.name.is_some() || outcome == "denied"
     }
 
-    /// Keeps nothing but its place.
-    pub(super) fn forget(&mut self) {
-        (self.name, self.error, self.arguments) = (None, None, None);
-        (self.client, self.server, self.decided) = (None, None, None);
-        (self.answered, self.released) = (None, None);
-    }
-
     /// A person has changed it: what is recorded is what was sent.
     #[cold]
     fn was_edited(&mut self, edited: Edited<'_>) {
         match edited {
             Edited::Arguments(arguments) => {
-                self.hash = Some(hash(arguments));
+                self.hash = Some(sha256(arguments));
                 self.arguments = self.shows_arguments.then(|| shown(arguments));
                 self.edited[0] = true;
             }
@@ -267,15 +246,17 @@ impl Entry for Call {
 
     fn write(&self, line: &mut Line<'_>) {
         line.number(r#""call","call":"#, self.number);
-        line.said(r#","principal":"#, &self.principal);
-        if let Some(client) = &self.client {
-            line.said(r#","client":"#, client);
+        let client = &*self.client;
+        line.said(r#","principal":"#, &client.principal);
+        let said_name = self.said_name.as_ref();
+        if let Some(name) = said_name.or_else(|| client.said_name()) {
+            line.said(r#","client":"#, name);
         }
-        if let Some(address) = self.address {
+        if let Some(address) = client.address {
             line.address(r#","address":"#, address);
         }
-        line.number(r#","session":"#, self.session);
-        line.word(r#","era":"#, self.era.as_str());
+        line.number(r#","session":"#, client.id);
+        line.word(r#","era":"#, client.era().as_str());
         if self.origin == Origin::Own {
             line.put(r#","origin":"own""#);
         }
@@ -317,7 +298,7 @@ impl Entry for Call {
 
 impl Follow for Call {
     fn refuses(&self) -> Option<CallError> {
-        self.queue.as_ref()?.refuses()
+        self.queue.refuses()
     }
 
     fn event(&mut self, event: &Happened<'_>) {
@@ -348,15 +329,14 @@ impl Follow for Call {
     }
 
     fn end_kept(mut self: Box<Self>, end: &End<'_>) -> Option<Keeping> {
-        let queue = self.queue.take()?;
         if !self.ends(end) {
             return None;
         }
         if matches!(end.ending, Ending::GivenUp) {
-            queue.add_later(Queued::Call(self));
+            self.queue.add_later(&*self);
             return None;
         }
-        queue.add(Queued::Call(self))
+        self.queue.add(&*self)
     }
 }
 

@@ -10,9 +10,9 @@
 //! | `lock` | held while somebody appends |
 
 use super::{
-    chain::{Link, Linked, Record, hash},
+    batch::Batch,
+    chain::{Chain, Clock, Link, Linked, Record, hash},
     head::{self, Found, Head, Key},
-    pen::{Entry, Pen},
 };
 use crate::limits;
 use serde_json::json;
@@ -87,9 +87,9 @@ impl Keep {
     }
 }
 
-/// The length of most lines.
+/// What a line has besides what its record says.
 // tidy: a size to begin with, no cap.
-const LINE: usize = 640;
+const LINE: usize = 160;
 
 /// Appends records.
 #[derive(Debug)]
@@ -97,7 +97,9 @@ pub struct Appender {
     keep: Keep,
     key: Key,
     open: Option<Open>,
-    pen: Pen,
+    clock: Clock,
+    /// Room for lines, used again.
+    text: Vec<u8>,
 }
 
 /// The file that is written, as it was when we last wrote to it.
@@ -134,34 +136,42 @@ impl Appender {
             keep,
             key,
             open: None,
-            pen: Pen::default(),
+            clock: Clock::default(),
+            text: Vec::new(),
         })
     }
 
     /// Appends these in this order. With `sync` they are on disk when this returns, and
     /// the head says so. Where that fails, nothing of them is left.
     pub fn append(&mut self, records: &[Record], sync: bool) -> io::Result<()> {
-        self.append_each(records, sync)
+        let mut batch = Batch::default();
+        for record in records {
+            batch.add(record);
+        }
+        self.append_each(&[&batch], sync)
     }
 
-    /// The same of whatever has a line.
-    pub(super) fn append_each(&mut self, records: &[impl Entry], sync: bool) -> io::Result<()> {
+    /// The same of what says already what stands in its lines.
+    pub(super) fn append_each(&mut self, batches: &[&Batch], sync: bool) -> io::Result<()> {
         let _lock = lock(&self.keep.folder)?;
         let (mut open, problem) = self.follow()?;
-        // That the head was gone is part of the record from then on.
-        let problem = problem.map(|problem| Record::new(HEAD).with("problem", problem));
-        let mut text = Vec::with_capacity(LINE * records.len());
-        let mut last = open.last.clone();
-        if problem.is_some() || !records.is_empty() {
-            open.first.get_or_insert(last.count + 1);
+        let mut first = Batch::default();
+        if let Some(problem) = problem {
+            // That the head was gone is part of the record from then on.
+            first.add(&Record::new(HEAD).with("problem", problem));
         }
-        self.pen.renew();
-        if let Some(problem) = &problem {
-            self.pen.line(problem, &mut text, &mut last);
+        let batches = || std::iter::once(&first).chain(batches.iter().copied());
+        if batches().any(|batch| !batch.is_empty()) {
+            open.first.get_or_insert(open.last.count + 1);
         }
-        for record in records {
-            self.pen.line(record, &mut text, &mut last);
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        text.reserve(batches().map(|it| it.bytes() + LINE * it.len()).sum());
+        let mut chain = Chain::after(&open.last, &mut self.clock);
+        for record in batches().flat_map(Batch::iter) {
+            chain.add(record, &mut text);
         }
+        let last = chain.link();
         let is_old = || open.begun.elapsed().is_ok_and(|age| age > self.keep.age);
         let is_full = open.length + text.len() as u64 > self.keep.bytes || is_old();
         if open.length > 0 && is_full {
@@ -175,6 +185,9 @@ impl Appender {
         }
         open.length += text.len() as u64;
         open.last = last;
+        if text.capacity() <= limits::AUDIT_WAITING {
+            self.text = text;
+        }
         if sync {
             self.settle(&mut open)?;
         }

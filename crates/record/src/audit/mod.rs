@@ -5,6 +5,7 @@
 //! hash of the one before, and how far they go is kept apart and signed, so that a line
 //! that is altered, moved or missing shows. Several programs may append.
 
+mod batch;
 mod calls;
 mod chain;
 mod folder;
@@ -58,7 +59,7 @@ impl Audit {
 
     /// Records something besides calls.
     pub fn record(&self, record: Record) {
-        self.queue.add_later(record);
+        self.queue.add_later(&record);
     }
 
     /// Waits until all that was recorded is on disk.

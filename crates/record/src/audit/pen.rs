@@ -1,17 +1,15 @@
-//! Lines of records, one after the other. Each call has one, so that what is the same in
+//! What stands in the line of a record. Each call has one, so that what is the same in
 //! most of them is made once, and what is written of ours is written in few pieces.
 
-use super::{
-    chain::{Link, Record, digest_of},
-    said::Said,
-};
-use chrono::{DateTime, SecondsFormat, Utc};
+use super::{chain::Record, said::Said};
+use crate::limits;
 use serde_json::Value;
 use std::{
+    cell::RefCell,
     net::IpAddr,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
-use switchboard_local::push_hex;
+use switchboard_local::hex_of;
 
 /// Something that has a line.
 pub(super) trait Entry {
@@ -22,54 +20,39 @@ pub(super) trait Entry {
     fn write(&self, line: &mut Line<'_>);
 }
 
+thread_local! {
+    /// Each thread has its own, so that no call waits for the line of another.
+    static PEN: RefCell<Option<Box<Pen>>> = const { RefCell::new(None) };
+}
+
 /// What writes them.
 #[derive(Debug, Default)]
 pub(super) struct Pen {
     said: Said,
-    /// The last second that was written, and how.
-    second: Option<(u64, String)>,
-    /// The last address, likewise.
+    /// The last address, and how it is written.
     address: Option<(IpAddr, String)>,
+    /// The line that was written last.
+    text: Vec<u8>,
 }
 
-impl Pen {
-    /// Before several that are written at once.
-    pub(super) fn renew(&mut self) {
-        self.said.renew();
+/// What an entry says, from the word for what happened on, for whoever takes it.
+pub(super) fn made<T>(entry: &impl Entry, take: impl FnOnce(&[u8]) -> T) -> T {
+    let known = PEN.try_with(|pen| pen.borrow_mut().take());
+    let mut pen = known.ok().flatten().unwrap_or_default();
+    let mut text = std::mem::take(&mut pen.text);
+    text.clear();
+    pen.said.renew();
+    entry.write(&mut Line {
+        pen: &mut pen,
+        text: &mut text,
+    });
+    let taken = take(&text);
+    if text.capacity() <= limits::AUDIT_RECORD {
+        pen.text = text;
     }
-
-    /// Adds the line of a record to a text, and moves the chain on.
-    pub(super) fn line(&mut self, entry: &impl Entry, text: &mut Vec<u8>, last: &mut Link) {
-        let start = text.len();
-        last.count += 1;
-        text.extend_from_slice(br#"{"n":"#);
-        push_number(text, last.count);
-        text.extend_from_slice(br#","time":""#);
-        self.push_time(text, entry.time());
-        text.extend_from_slice(br#"","prev":""#);
-        text.extend_from_slice(last.hash.as_bytes());
-        text.extend_from_slice(br#"","event":"#);
-        entry.write(&mut Line { pen: self, text });
-        text.push(b'}');
-        last.set_hash(digest_of(&text[start..]).as_ref());
-        text.push(b'\n');
-    }
-
-    fn push_time(&mut self, text: &mut Vec<u8>, time: SystemTime) {
-        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (now, written) = self.second.get_or_insert_with(Default::default);
-        if *now != since.as_secs() || written.is_empty() {
-            *now = since.as_secs();
-            let second = DateTime::<Utc>::from(UNIX_EPOCH + Duration::from_secs(*now));
-            *written = second.to_rfc3339_opts(SecondsFormat::Secs, true);
-            // The part of a second comes before it.
-            written.pop();
-            written.push('.');
-        }
-        text.extend_from_slice(written.as_bytes());
-        text.extend_from_slice(&last_digits::<6>(since.subsec_micros()));
-        text.push(b'Z');
-    }
+    // A thread that ends has no place for it any more.
+    let _ = PEN.try_with(|place| place.replace(Some(pen)));
+    taken
 }
 
 /// The line that is being written, from the word for what happened on. What is put
@@ -148,11 +131,11 @@ impl Line<'_> {
         }
     }
 
-    /// Hexadecimal digits.
-    pub(super) fn digits(&mut self, before: &str, bytes: &[u8]) {
+    /// The digits of a hash.
+    pub(super) fn digits(&mut self, before: &str, hash: &[u8; 32]) {
         self.put(before);
         self.put("\"");
-        push_hex(self.text, bytes);
+        self.text.extend_from_slice(&hex_of(hash));
         self.put("\"");
     }
 
@@ -174,7 +157,7 @@ impl Line<'_> {
     }
 }
 
-fn push_number(text: &mut Vec<u8>, number: u64) {
+pub(super) fn push_number(text: &mut Vec<u8>, number: u64) {
     let mut digits = [b'0'; 20];
     let (mut at, mut rest) = (digits.len(), number);
     loop {
@@ -189,7 +172,7 @@ fn push_number(text: &mut Vec<u8>, number: u64) {
 }
 
 /// The last `N` digits of a number.
-fn last_digits<const N: usize>(number: u32) -> [u8; N] {
+pub(super) fn last_digits<const N: usize>(number: u32) -> [u8; N] {
     let (mut digits, mut rest) = ([b'0'; N], number);
     for digit in digits.iter_mut().rev() {
         *digit = b'0' + (rest % 10) as u8;
@@ -222,16 +205,6 @@ mod tests {
             let expected = serde_json::json!(micros as f64 / 1000.0).to_string();
             assert_eq!(with(|line| line.millis("", took)), expected);
         }
-        let mut pen = Pen::default();
-        let start = 1_700_000_000_000_000;
-        for micros in [0, 1, start + 123_456, start + 999_999, start + 1_000_000] {
-            let time = UNIX_EPOCH + Duration::from_micros(micros);
-            let mut text = Vec::new();
-            pen.push_time(&mut text, time);
-            let expected = DateTime::<Utc>::from(time);
-            let expected = expected.to_rfc3339_opts(SecondsFormat::Micros, true);
-            assert_eq!(text, expected.as_bytes());
-        }
     }
 
     #[test]
@@ -246,7 +219,7 @@ mod tests {
             let expected = serde_json::json!(name).to_string();
             assert_eq!(with(|line| line.named("", name)), expected);
         }
-        let digits = with(|line| line.digits("", &[0, 0xab]));
-        assert_eq!(digits, r#""00ab""#);
+        let digits = with(|line| line.digits("", &[0xab; 32]));
+        assert_eq!(digits, format!("\"{}\"", "ab".repeat(32)));
     }
 }

@@ -1,10 +1,9 @@
 //! Where records wait until they are written.
 
 use super::{
-    calls::Call,
-    chain::Record,
+    batch::Batch,
     folder::{Appender, Keep},
-    pen::{Entry, Line},
+    pen::{self, Entry},
     writer::{self, OnFailure, Sync},
 };
 use crate::limits;
@@ -44,10 +43,6 @@ pub(super) struct Waiting {
     hurry: Notify,
     /// Told that there is room again.
     room: Notify,
-    /// Places of calls that were written, for those that come: what one thread takes from
-    /// memory and another gives back is dear.
-    #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
-    spare: Mutex<Vec<Box<Call>>>,
     pub(super) on_failure: OnFailure,
     /// Whether the last records could not be written.
     pub(super) is_failing: AtomicBool,
@@ -57,50 +52,45 @@ pub(super) struct Waiting {
 
 #[derive(Debug, Default)]
 struct Jobs {
-    all: Vec<Job>,
+    all: Taken,
     /// Whether somebody waits for one of them.
     is_urgent: bool,
     /// Whether nothing comes any more, or nobody writes.
     is_closed: bool,
 }
 
-#[derive(Debug)]
-pub(super) struct Job {
-    /// None where all that came before is to be on disk.
-    pub(super) record: Option<Queued>,
+/// What is written at once.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    pub(super) batch: Batch,
     /// Who waits for it.
-    pub(super) done: Option<oneshot::Sender<bool>>,
+    pub(super) done: Vec<oneshot::Sender<bool>>,
+    /// Whether all that came before is to be on disk.
+    pub(super) is_flush: bool,
 }
 
-/// What is recorded.
+impl Taken {
+    fn is_empty(&self) -> bool {
+        self.batch.is_empty() && self.done.is_empty()
+    }
+
+    fn is_full(&self) -> bool {
+        self.batch.len().max(self.done.len()) >= limits::AUDIT_QUEUE
+            || self.batch.bytes() >= limits::AUDIT_WAITING
+    }
+
+    /// Whether it is worth a write by itself.
+    fn is_much(&self) -> bool {
+        self.batch.len() >= limits::AUDIT_QUEUE / 2 || self.batch.bytes() >= limits::AUDIT_ENOUGH
+    }
+}
+
+/// What found no room.
 #[derive(Debug)]
-pub(super) enum Queued {
-    /// A call.
-    Call(Box<Call>),
-    /// Anything else.
-    Other(Box<Record>),
-}
-
-impl From<Record> for Queued {
-    fn from(record: Record) -> Self {
-        Self::Other(Box::new(record))
-    }
-}
-
-impl Entry for Queued {
-    fn time(&self) -> SystemTime {
-        match self {
-            Self::Call(call) => call.time(),
-            Self::Other(record) => record.time(),
-        }
-    }
-
-    fn write(&self, line: &mut Line<'_>) {
-        match self {
-            Self::Call(call) => call.write(line),
-            Self::Other(record) => record.write(line),
-        }
-    }
+struct Rest {
+    /// None where all that came before is to be on disk.
+    record: Option<(SystemTime, Vec<u8>)>,
+    done: Option<oneshot::Sender<bool>>,
 }
 
 impl Queue {
@@ -112,7 +102,6 @@ impl Queue {
             came: Notify::new(),
             hurry: Notify::new(),
             room: Notify::new(),
-            spare: Mutex::default(),
             on_failure,
             is_failing: AtomicBool::new(false),
             lost: AtomicU64::new(0),
@@ -129,40 +118,29 @@ impl Queue {
         refuses.then(not_recorded)
     }
 
-    /// A place for a call.
-    pub(super) fn place(&self, call: Call) -> Box<Call> {
-        let spare = self.waiting.spare.lock().pop();
-        match spare {
-            Some(mut place) => {
-                *place = call;
-                place
-            }
-            None => Box::new(call),
-        }
-    }
-
     /// Whether records are on disk before answers leave.
     pub(super) fn is_first(&self) -> bool {
         self.sync == Sync::Each
     }
 
     /// Queues a record. What it gives back is waited for before the answer leaves.
-    pub(super) fn add(&self, record: impl Into<Queued>) -> Option<Keeping> {
-        let record = Some(record.into());
+    pub(super) fn add(&self, entry: &impl Entry) -> Option<Keeping> {
         let (done, written) = match self.sync {
             Sync::Each => Some(oneshot::channel()).unzip(),
             Sync::Second => (None, None),
         };
         // Queued now, where there is room, so that it is written even if nobody waits
         // for it any more.
-        let rest = self.waiting.push(Job { record, done });
+        let rest = pen::made(entry, |said| {
+            self.waiting.push(Some((entry.time(), said)), done)
+        });
         if rest.is_none() && written.is_none() {
             return None;
         }
         let waiting = self.waiting.clone();
         Some(Box::pin(async move {
-            if let Some(job) = rest {
-                waiting.push_later(job).await;
+            if let Some(rest) = rest {
+                waiting.push_later(rest).await;
             }
             let Some(written) = written else {
                 return Ok(());
@@ -176,8 +154,8 @@ impl Queue {
     }
 
     /// Queues a record of something that nobody waits for.
-    pub(super) fn add_later(&self, record: impl Into<Queued>) {
-        if let (Some(rest), Ok(runtime)) = (self.add(record), Handle::try_current()) {
+    pub(super) fn add_later(&self, entry: &impl Entry) {
+        if let (Some(rest), Ok(runtime)) = (self.add(entry), Handle::try_current()) {
             let rest = async move {
                 let _ = rest.await;
             };
@@ -189,11 +167,11 @@ impl Queue {
     pub(super) async fn flush(&self) {
         let (done, written) = oneshot::channel();
         let flush = async {
-            let job = Job {
+            let rest = Rest {
                 record: None,
                 done: Some(done),
             };
-            self.waiting.push_later(job).await;
+            self.waiting.push_later(rest).await;
             let _ = written.await;
         };
         if timeout(limits::AUDIT_CLOSE, flush).await.is_err() {
@@ -218,37 +196,49 @@ fn not_recorded() -> CallError {
 impl Waiting {
     /// Adds one; gives it back where there is no room. Where nobody writes any more, who
     /// waits for it is told that it is not written.
-    fn push(&self, job: Job) -> Option<Job> {
+    fn push(
+        &self,
+        record: Option<(SystemTime, &[u8])>,
+        done: Option<oneshot::Sender<bool>>,
+    ) -> Option<Rest> {
         let mut jobs = self.jobs.lock();
         if jobs.is_closed {
             return None;
         }
-        if jobs.all.len() >= limits::AUDIT_QUEUE {
-            return Some(job);
+        if jobs.all.is_full() {
+            drop(jobs);
+            let record = record.map(|(time, said)| (time, said.to_vec()));
+            return Some(Rest { record, done });
         }
-        let is_urgent = job.done.is_some();
+        let (is_first, was_much) = (jobs.all.is_empty(), jobs.all.is_much());
+        let is_urgent = done.is_some();
         jobs.is_urgent |= is_urgent;
-        jobs.all.push(job);
-        let count = jobs.all.len();
+        match record {
+            Some((time, said)) => jobs.all.batch.push(time, said),
+            None => jobs.all.is_flush = true,
+        }
+        jobs.all.done.extend(done);
+        let is_enough = !was_much && jobs.all.is_much();
         drop(jobs);
         // Whoever writes looks by itself whether there is more.
-        if count == 1 {
+        if is_first {
             self.came.notify_one();
         }
-        if is_urgent || count == limits::AUDIT_QUEUE / 2 {
+        if is_urgent || is_enough {
             self.hurry.notify_one();
         }
         None
     }
 
     /// The same as soon as there is room.
-    async fn push_later(&self, job: Job) {
-        let mut rest = Some(job);
-        while let Some(job) = rest.take() {
+    async fn push_later(&self, rest: Rest) {
+        let mut rest = Some(rest);
+        while let Some(Rest { record, done }) = rest.take() {
             let mut room = pin!(self.room.notified());
             // From now on, so that room which is made meanwhile is heard of.
             room.as_mut().enable();
-            rest = self.push(job);
+            let said = record.as_ref().map(|(time, said)| (*time, said.as_slice()));
+            rest = self.push(said, done);
             if rest.is_some() {
                 room.await;
             }
@@ -275,40 +265,30 @@ impl Waiting {
     pub(super) async fn gather(&self) {
         let is_enough = {
             let jobs = self.jobs.lock();
-            jobs.all.is_empty() || jobs.is_urgent || jobs.is_closed
+            jobs.all.is_empty() || jobs.is_urgent || jobs.is_closed || jobs.all.is_much()
         };
         if !is_enough {
             let _ = timeout(limits::AUDIT_GATHER, self.hurry.notified()).await;
         }
     }
 
-    /// All that there is.
-    pub(super) fn take(&self) -> Vec<Job> {
+    /// All that there is. What comes has the room of `empty`.
+    pub(super) fn take(&self, empty: Batch) -> Taken {
         let mut jobs = self.jobs.lock();
         jobs.is_urgent = false;
-        let room = Vec::with_capacity(jobs.all.len());
-        let taken = std::mem::replace(&mut jobs.all, room);
+        let empty = Taken {
+            batch: empty,
+            ..Taken::default()
+        };
+        let taken = std::mem::replace(&mut jobs.all, empty);
         drop(jobs);
         self.room.notify_waiters();
         taken
     }
 
-    /// Keeps the places of calls that were written.
-    pub(super) fn give_back(&self, written: Vec<Queued>) {
-        let mut spare = self.spare.lock();
-        for one in written {
-            if let Queued::Call(mut call) = one
-                && spare.len() < limits::AUDIT_SPARE
-            {
-                call.forget();
-                spare.push(call);
-            }
-        }
-    }
-
     /// Nobody writes any more.
     pub(super) fn end(&self) {
         self.jobs.lock().is_closed = true;
-        drop(self.take());
+        drop(self.take(Batch::default()));
     }
 }

@@ -303,13 +303,13 @@ async fn the_end_of_a_call_waits_for_the_disk_where_that_is_asked_for() {
     let keep = Keep::within(home.path().join("audit"));
     let queue = Queue::begin(keep.clone(), Sync::Each, OnFailure::Refuse).unwrap();
     let kept = queue
-        .add(Record::new("call"))
+        .add(&Record::new("call"))
         .expect("something to wait for");
     kept.await.unwrap();
     let verified = verify(&keep, None).unwrap();
     assert_eq!((verified.last, verified.after_head), (1, 0));
     let later = Queue::begin(keep.clone(), Sync::Second, OnFailure::Warn).unwrap();
-    assert!(later.add(Record::new("call")).is_none());
+    assert!(later.add(&Record::new("call")).is_none());
     later.flush().await;
     let verified = verify(&keep, None).unwrap();
     assert_eq!((verified.last, verified.after_head), (2, 0));
@@ -324,7 +324,7 @@ async fn where_records_cannot_be_written_the_setting_decides() {
         // A device that is always full stands where the records should be.
         std::os::unix::fs::symlink("/dev/full", keep.current()).unwrap();
         let kept = queue
-            .add(Record::new("call"))
+            .add(&Record::new("call"))
             .expect("something to wait for");
         assert_eq!(kept.await.is_err(), refuses);
         assert_eq!(queue.refuses().is_some(), refuses);

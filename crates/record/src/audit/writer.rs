@@ -1,9 +1,10 @@
 //! The task that writes the records of a gateway.
 
 use super::{
+    batch::Batch,
     chain::Record,
     folder::Appender,
-    queue::{Job, Queued, Waiting},
+    queue::{Taken, Waiting},
 };
 use crate::limits;
 use std::sync::{Arc, atomic::Ordering};
@@ -38,6 +39,7 @@ pub(super) async fn write_all(waiting: Arc<Waiting>, appender: Appender, sync: S
         sync,
         waiting: waiting.clone(),
         is_dirty: false,
+        spare: Batch::default(),
     };
     let mut next = Instant::now() + limits::AUDIT_SECOND;
     loop {
@@ -56,7 +58,7 @@ pub(super) async fn write_all(waiting: Arc<Waiting>, appender: Appender, sync: S
         if is_due {
             next = Instant::now() + limits::AUDIT_SECOND;
         }
-        let now = waiting.take();
+        let now = waiting.take(std::mem::take(&mut writer.spare));
         let written = tasks::blocking(move || {
             let told = writer.write(now, is_due);
             (writer, told)
@@ -87,39 +89,40 @@ struct Writer {
     waiting: Arc<Waiting>,
     /// Whether something is written that is not on disk yet.
     is_dirty: bool,
+    /// Room for what comes while these are written.
+    spare: Batch,
 }
 
 impl Writer {
     /// Writes these; gives who is to be told what became of it.
-    fn write(&mut self, jobs: Vec<Job>, is_due: bool) -> Vec<(oneshot::Sender<bool>, bool)> {
+    fn write(&mut self, taken: Taken, is_due: bool) -> Vec<(oneshot::Sender<bool>, bool)> {
         let waiting = &*self.waiting;
-        let (mut records, mut told) = (Vec::with_capacity(jobs.len()), Vec::new());
-        let mut is_flush = false;
-        for Job { record, done } in jobs {
-            is_flush |= record.is_none();
-            records.extend(record);
-            told.extend(done);
-        }
+        let Taken {
+            batch: mut records,
+            done: told,
+            is_flush,
+        } = taken;
         let lost = waiting.lost.load(Ordering::Relaxed);
         let count = records.len() as u64;
+        let mut before = Batch::default();
         if lost > 0 && (count > 0 || is_due) {
             // First, since they would have been.
-            let lost = Record::new("audit.lost").with("records", lost);
-            records.insert(0, Queued::from(lost));
+            before.add(&Record::new("audit.lost").with("records", lost));
         }
         let sync = self.sync == Sync::Each || is_due || is_flush;
-        let written = match (records.is_empty(), sync) {
-            (false, sync) => self.appender.append_each(&records, sync),
+        let is_empty = records.is_empty() && before.is_empty();
+        let written = match (is_empty, sync) {
+            (false, sync) => self.appender.append_each(&[&before, &records], sync),
             (true, true) => self.appender.sync(),
             (true, false) => Ok(()),
         };
         let is_written = written.is_ok();
         match written {
             Ok(()) => {
-                if !records.is_empty() || sync {
+                if !is_empty || sync {
                     self.is_dirty = !sync;
                 }
-                if !records.is_empty() {
+                if !is_empty {
                     waiting.lost.fetch_sub(lost, Ordering::Relaxed);
                 }
                 if waiting.is_failing.swap(false, Ordering::AcqRel) {
@@ -134,7 +137,8 @@ impl Writer {
                 }
             }
         }
-        waiting.give_back(records);
+        records.clear(limits::AUDIT_ENOUGH * 2);
+        self.spare = records;
         told.into_iter().map(|done| (done, is_written)).collect()
     }
 }

@@ -74,6 +74,7 @@ impl Observer for Metrics {
             is_listed: None,
             left: 0,
             revision: None,
+            is_decided: false,
             is_over: false,
         }))
     }
@@ -99,6 +100,8 @@ struct Counting {
     /// How often it was sent, and in which revision.
     left: u32,
     revision: Option<Revision>,
+    /// Whether the list says what was decided about it.
+    is_decided: bool,
     is_over: bool,
 }
 
@@ -152,7 +155,11 @@ impl Follow for Counting {
                 if let (None, None, Some(server)) = (&self.cell, &self.server, &passed.server) {
                     self.is_at(server, None);
                 }
-                self.shared.list.passed(self.number, passed);
+                let is_told = self.cell.is_some() || self.server.is_some();
+                if passed.decided.is_some() || !is_told || self.is_decided {
+                    self.is_decided = passed.decided.is_some();
+                    self.shared.list.passed(self.number, passed);
+                }
             }
             Happened::Left { server, revision } => {
                 self.left += 1;

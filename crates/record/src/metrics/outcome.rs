@@ -52,7 +52,7 @@ pub(crate) const OUTCOMES: usize = WORDS.len() + CODES.len() + 1;
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Outcome(usize);
+pub(crate) struct Outcome(u8);
 
 impl Outcome {
     /// It was answered, and the answer says nothing else.
@@ -60,20 +60,20 @@ impl Outcome {
 
     /// All of them.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        (0..OUTCOMES).map(Self)
+        (0..OUTCOMES as u8).map(Self)
     }
 
     /// The place of it.
     pub(crate) fn index(self) -> usize {
-        self.0
+        usize::from(self.0)
     }
 
     /// The word for it; empty where nothing went wrong.
     pub(crate) fn word(self) -> &'static str {
-        match WORDS.get(self.0) {
+        match WORDS.get(self.index()) {
             Some(word) => word,
             None => WRITTEN
-                .get(self.0 - WORDS.len())
+                .get(self.index() - WORDS.len())
                 .map_or(OTHER, String::as_str),
         }
     }
@@ -100,12 +100,12 @@ impl Outcome {
             Ending::Failed(fault) => word_of(fault),
         };
         let at = WORDS.iter().position(|one| *one == word);
-        Self(at.unwrap_or_default())
+        Self(at.unwrap_or_default() as u8)
     }
 
     fn of_code(code: Option<i64>) -> Self {
         let at = CODES.iter().position(|one| Some(*one) == code);
-        Self(WORDS.len() + at.unwrap_or(CODES.len()))
+        Self((WORDS.len() + at.unwrap_or(CODES.len())) as u8)
     }
 }
 

@@ -4,24 +4,29 @@
 //! place has a lock of its own, which two calls want only where one is as old as the
 //! whole list is long. Places are made as they are needed.
 
+mod row;
+
+pub(crate) use row::{Entry, State};
+
 use crate::{
     limits,
     metrics::{Cell, Outcome},
 };
 use parking_lot::Mutex;
+use row::{Phase, Row, Whose, Wrong, nanos};
 use std::{
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant, SystemTime},
+    time::UNIX_EPOCH,
 };
 use switchboard_host::{
-    Blame, CallError,
-    observe::{Begin, Decided, Destination, End, Ending, Origin, Passed},
+    CallError,
+    observe::{Begin, Destination, End, Ending, Passed},
 };
 use switchboard_local::{secret, visible};
-use switchboard_wire::{Era, Kind, Method, Revision, json};
+use switchboard_wire::{Kind, Revision, json};
 
 /// Places that are made at once.
 // tidy: a step, not a cap
@@ -32,190 +37,134 @@ const CHUNK: usize = 250;
 const CHUNKS: usize = limits::TAP_CALLS.div_ceil(CHUNK);
 
 /// Some places, each for one call.
-type Chunk = Box<[Mutex<Option<Entry>>]>;
+type Chunk = Box<[Place]>;
+
+/// A place, which begins where a line of the processor's cache does.
+#[derive(Default)]
+#[repr(align(64))]
+struct Place(Mutex<Row>);
 
 /// The calls that are known.
 pub struct CallList {
     chunks: [OnceLock<Chunk>; CHUNKS],
+    counts: Counts,
+    names: Names,
+}
+
+/// What every call counts, in one piece of memory: cores that count at the same time wait
+/// for each other once.
+#[derive(Default)]
+#[repr(align(64))]
+struct Counts {
     newest: AtomicU64,
     dropped: AtomicU64,
-    names: Names,
     /// Grows with every change.
     changes: AtomicU64,
-}
-
-/// What is kept of one call.
-#[derive(Clone)]
-pub(crate) struct Entry {
-    pub(crate) number: u64,
-    /// Which change was its last.
-    pub(crate) change: u64,
-    pub(crate) at: SystemTime,
-    pub(crate) principal: Arc<str>,
-    pub(crate) client: Option<Arc<str>>,
-    pub(crate) session: u64,
-    pub(crate) origin: Origin,
-    pub(crate) client_era: Era,
-    pub(crate) server_era: Option<Era>,
-    pub(crate) method: Method,
-    /// Where it is counted, which says server and tool.
-    pub(crate) cell: Option<Arc<Cell>>,
-    /// The same where it is counted nowhere yet, or has more to say.
-    pub(crate) server: Option<Arc<str>>,
-    pub(crate) name: Option<Box<str>>,
-    pub(crate) state: State,
-    pub(crate) sent: u32,
-    pub(crate) asked: u32,
-    /// Whether a person has changed it, or its answer.
-    pub(crate) edited: bool,
-    /// Whether its answer was held at a breakpoint.
-    pub(crate) held: bool,
-    /// The call that it repeats.
-    pub(crate) replay_of: Option<u64>,
-    pub(crate) decided: Option<Box<(Decided, Arc<str>)>>,
-    pub(crate) bytes_in: usize,
-}
-
-/// How a call is doing.
-#[derive(Clone)]
-pub(crate) enum State {
-    Running,
-    /// Somebody has to answer first.
-    Waiting,
-    Over(Over),
-}
-
-/// How a call ended.
-#[derive(Clone)]
-pub(crate) struct Over {
-    pub(crate) outcome: Outcome,
-    pub(crate) took: Duration,
-    pub(crate) at_server: Duration,
-    pub(crate) bytes_out: usize,
-    /// What went wrong, if anything did.
-    pub(crate) wrong: Option<Box<Wrong>>,
-    pub(crate) when: Instant,
-}
-
-/// What went wrong with a call.
-#[derive(Clone)]
-pub(crate) struct Wrong {
-    pub(crate) fault: Option<Blame>,
-    pub(crate) text: String,
-    pub(crate) code: Option<i64>,
 }
 
 impl Default for CallList {
     fn default() -> Self {
         Self {
             chunks: [const { OnceLock::new() }; CHUNKS],
-            newest: AtomicU64::new(0),
-            dropped: AtomicU64::new(0),
+            counts: Counts::default(),
             names: Names::default(),
-            changes: AtomicU64::new(0),
         }
     }
 }
 
 impl CallList {
-    fn place(&self, number: u64) -> &Mutex<Option<Entry>> {
+    fn place(&self, number: u64) -> &Mutex<Row> {
         let at = (number % limits::TAP_CALLS as u64) as usize;
         let chunk = self.chunks[at / CHUNK].get_or_init(|| {
-            let places = (0..CHUNK).map(|_| Mutex::new(None));
+            let places = (0..CHUNK).map(|_| Place::default());
             places.collect()
         });
-        &chunk[at % CHUNK]
+        &chunk[at % CHUNK].0
     }
 
     /// A call begins.
     pub(crate) fn begin(&self, call: &Begin<'_>) {
-        let mut entry = Entry {
+        let since = call.at.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut row = Row {
             number: call.number,
-            change: 0,
-            at: SystemTime::now(),
-            principal: call.client.principal.clone(),
-            client: self.names.of(call),
+            at: nanos(since),
+            whose: Some(self.names.of(call)),
             session: call.client.id,
             origin: call.origin,
             client_era: call.client.era(),
-            server_era: None,
             method: call.method,
-            cell: None,
-            server: None,
-            name: None,
-            state: State::Running,
-            sent: 0,
-            asked: 0,
-            edited: false,
-            held: false,
-            replay_of: None,
-            decided: None,
-            bytes_in: call.message.raw().len(),
+            bytes_in: u32::try_from(call.message.raw().len()).unwrap_or(u32::MAX),
+            ..Row::default()
         };
         // Whoever reads the list after a change was counted waits for it here.
         let mut place = self.place(call.number).lock();
-        entry.change = self.next_change();
-        let before = place.replace(entry);
+        row.change = self.next_change();
+        let before = std::mem::replace(&mut *place, row);
         drop(place);
-        if before.is_some_and(|before| before.number != call.number) {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        if before.number != 0 && before.number != call.number {
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
-        self.newest.fetch_max(call.number, Ordering::Relaxed);
+        self.counts.newest.fetch_max(call.number, Ordering::Relaxed);
     }
 
     fn next_change(&self) -> u64 {
-        self.changes.fetch_add(1, Ordering::Relaxed) + 1
+        self.counts.changes.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// How many changes there were so far.
     pub(crate) fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Relaxed)
+        self.counts.changes.load(Ordering::Relaxed)
     }
 
     /// Its server is known.
     pub(crate) fn routed(&self, number: u64, to: &Destination<'_>, cell: Option<&Arc<Cell>>) {
-        self.change(number, |entry| match cell {
-            Some(cell) if !cell.tool.is_empty() => entry.cell = Some(cell.clone()),
+        self.change(number, |row| match cell {
+            Some(cell) if !cell.tool.is_empty() => row.cell = Some(cell.clone()),
             _ => {
-                entry.server = Some(to.server_name().clone());
-                entry.name = to.named.text().map(short_name);
+                let more = row.more();
+                more.server = Some(to.server_name().clone());
+                more.name = to.named.text().map(short_name);
             }
         });
     }
 
     /// It is known whether it may be made.
     pub(crate) fn passed(&self, number: u64, passed: &Passed) {
-        self.change(number, |entry| {
-            if entry.cell.is_none() && entry.server.is_none() {
-                entry.server.clone_from(&passed.server);
+        self.change(number, |row| {
+            let is_known = row.more.as_ref().is_some_and(|more| more.server.is_some());
+            if row.cell.is_none() && !is_known && passed.server.is_some() {
+                row.more().server.clone_from(&passed.server);
             }
-            entry.decided = passed.decided.clone().map(Box::new);
+            match &passed.decided {
+                Some((decided, rule)) => (row.decided, row.rule) = (*decided, Some(rule.clone())),
+                None => row.rule = None,
+            }
         });
     }
 
     /// Its answer is held.
     pub(crate) fn answer_held(&self, number: u64) {
-        self.change(number, |entry| entry.held = true);
+        self.change(number, |row| row.more().held = true);
     }
 
     /// A person has changed it, or its answer.
     pub(crate) fn edited(&self, number: u64) {
-        self.change(number, |entry| entry.edited = true);
+        self.change(number, |row| row.more().edited = true);
     }
 
     /// It repeats another.
     pub(crate) fn repeats(&self, number: u64, other: u64) {
-        self.change(number, |entry| entry.replay_of = Some(other));
+        self.change(number, |row| row.more().replay_of = Some(other));
     }
 
     /// Somebody is asked something, or has answered.
     pub(crate) fn waits(&self, number: u64, waits: bool) {
-        self.change(number, |entry| {
-            entry.asked += u32::from(waits);
-            if entry.is_running() {
-                entry.state = match waits {
-                    true => State::Waiting,
-                    false => State::Running,
+        self.change(number, |row| {
+            row.more().asked += u32::from(waits);
+            if row.is_running() {
+                row.phase = match waits {
+                    true => Phase::Waiting,
+                    false => Phase::Running,
                 };
             }
         });
@@ -229,50 +178,47 @@ impl CallList {
         outcome: Outcome,
         left: (u32, Option<Revision>),
     ) {
-        let over = Over {
-            outcome,
-            took: end.took,
-            at_server: end.at_server,
-            bytes_out: end.bytes_out,
-            // Most are fine, which is known already.
-            wrong: match outcome != Outcome::FINE && outcome.is_error() {
-                true => wrong(&end.ending).map(Box::new),
-                false => None,
-            },
-            when: Instant::now(),
+        // Most are fine, which is known already.
+        let wrong = match outcome != Outcome::FINE && outcome.is_error() {
+            true => wrong(&end.ending),
+            false => None,
         };
-        self.change(number, |entry| {
-            entry.state = State::Over(over);
-            (entry.sent, entry.server_era) = (left.0, left.1.map(|revision| revision.era()));
+        self.change(number, |row| {
+            row.phase = Phase::Over(outcome);
+            (row.took, row.at_server) = (nanos(end.took), nanos(end.at_server));
+            row.bytes_out = end.bytes_out as u64;
+            (row.sent, row.server_era) = (left.0, left.1.map(|revision| revision.era()));
+            if wrong.is_some() {
+                row.more().wrong = wrong;
+            }
         });
     }
 
     /// It was no call of its own after all.
     pub(crate) fn forget(&self, number: u64) {
         let mut place = self.place(number).lock();
-        let is_it = |entry: &Entry| entry.number == number && entry.is_running();
-        if place.as_ref().is_some_and(is_it) {
-            *place = None;
+        if place.number == number && place.is_running() {
+            *place = Row::default();
         }
     }
 
-    fn change(&self, number: u64, change: impl FnOnce(&mut Entry)) {
+    fn change(&self, number: u64, change: impl FnOnce(&mut Row)) {
         let mut place = self.place(number).lock();
-        if let Some(entry) = place.as_mut().filter(|entry| entry.number == number) {
-            entry.change = self.next_change();
-            change(entry);
+        if place.number == number {
+            place.change = self.next_change();
+            change(&mut place);
         }
     }
 
     /// One of them.
     pub(crate) fn get(&self, number: u64) -> Option<Entry> {
         let place = self.place(number).lock();
-        place.as_ref().filter(|it| it.number == number).cloned()
+        (place.number == number).then(|| place.told())?
     }
 
     /// All of them, the newest first.
     pub(crate) fn all(&self) -> impl Iterator<Item = Entry> {
-        let newest = self.newest.load(Ordering::Relaxed);
+        let newest = self.counts.newest.load(Ordering::Relaxed);
         let oldest = newest.saturating_sub(limits::TAP_CALLS as u64 - 1);
         let made = |number: &u64| {
             let at = (number % limits::TAP_CALLS as u64) as usize;
@@ -286,23 +232,7 @@ impl CallList {
 
     /// How many had to give way to newer ones.
     pub fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
-    }
-}
-
-impl Entry {
-    pub(crate) fn is_running(&self) -> bool {
-        !matches!(self.state, State::Over(_))
-    }
-
-    pub(crate) fn server(&self) -> Option<&Arc<str>> {
-        let counted = self.cell.as_ref().map(|cell| &cell.server);
-        self.server.as_ref().or(counted)
-    }
-
-    pub(crate) fn name(&self) -> Option<&str> {
-        let counted = self.cell.as_ref().map(|cell| &*cell.tool);
-        self.name.as_deref().or(counted)
+        self.counts.dropped.load(Ordering::Relaxed)
     }
 }
 
@@ -341,7 +271,8 @@ fn first_text(result: &[u8]) -> String {
     texts.next().unwrap_or_default()
 }
 
-/// What clients call themselves, so that it need not be read from each request.
+/// Who clients are and what they call themselves, so that it need not be read from each
+/// request.
 struct Names([Mutex<Option<Known>>; limits::TAP_CLIENT_NAMES]);
 
 impl Default for Names {
@@ -354,11 +285,11 @@ impl Default for Names {
 struct Known {
     session: Option<u64>,
     info: Box<[u8]>,
-    name: Option<Arc<str>>,
+    whose: Arc<Whose>,
 }
 
 impl Names {
-    fn of(&self, call: &Begin<'_>) -> Option<Arc<str>> {
+    fn of(&self, call: &Begin<'_>) -> Arc<Whose> {
         let info = call.params.client_info;
         let info = info.map_or(&b""[..], |span| span.of(call.message.raw()));
         // Where a request says nothing of its client its session has.
@@ -371,19 +302,23 @@ impl Names {
         if let Some(known) = &*place
             && known.session == session
             && *known.info == *info
+            && *known.whose.principal == *call.client.principal
         {
-            return known.name.clone();
+            return known.whose.clone();
         }
         let name = call.client_name();
-        let name = name.map(|name| Arc::from(short_name(&name)));
+        let whose = Arc::new(Whose {
+            principal: call.client.principal.clone(),
+            client: name.map(|name| Arc::from(short_name(&name))),
+        });
         if info.len() <= limits::TAP_CLIENT_INFO {
             *place = Some(Known {
                 session,
                 info: info.into(),
-                name: name.clone(),
+                whose: whose.clone(),
             });
         }
-        name
+        whose
     }
 }
 

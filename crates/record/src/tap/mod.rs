@@ -305,7 +305,7 @@ impl Tap {
         unkept.retain(|number| match self.list.get(*number) {
             None => false,
             Some(entry) => match &entry.state {
-                list::State::Over(over) if over.when.elapsed() >= limits::TAP_SETTLE => {
+                list::State::Over(over) if is_settled(entry.at + over.took) => {
                     ended.push(*number);
                     false
                 }
@@ -347,6 +347,13 @@ impl Observer for Tap {
             unkept.push_back(call);
         }
     }
+}
+
+/// Whether nothing comes any more of a call that ended then. What seems to have ended later
+/// than now did so before somebody set the clock.
+fn is_settled(when: SystemTime) -> bool {
+    let since = SystemTime::now().duration_since(when);
+    since.map_or(true, |since| since >= limits::TAP_SETTLE)
 }
 
 /// What a principal does.

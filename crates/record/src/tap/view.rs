@@ -33,8 +33,8 @@ pub(super) fn call(entry: &Entry, kept: bool) -> Call {
         State::Over(over) => Some(over),
         State::Running | State::Waiting => None,
     };
-    let wrong = over.and_then(|over| over.wrong.as_deref());
-    let bytes_out = over.map_or(0, |over| over.bytes_out as u64);
+    let wrong = over.and_then(|over| over.wrong.as_ref());
+    let bytes_out = over.map_or(0, |over| over.bytes_out);
     Call {
         id: entry.number,
         at: millis(entry.at),
@@ -102,7 +102,7 @@ pub(super) fn detail(
     kept: Option<(Vec<Crossing>, u32)>,
     secrets: Secrets,
 ) -> Detail {
-    let decided = entry.decided.as_deref();
+    let decided = entry.decided.as_ref();
     let is_kept = kept.is_some();
     let (messages, missing) = kept.unwrap_or_default();
     let begun = messages.first().map(|one| one.at);

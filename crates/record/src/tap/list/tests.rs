@@ -1,10 +1,11 @@
 use super::*;
 use crate::metrics::Metrics;
+use std::time::{Duration, Instant, SystemTime};
 use switchboard_host::{
     Client, NoSink,
-    observe::{Follow, Happened, Observer},
+    observe::{Follow, Happened, Observer, Origin},
 };
-use switchboard_wire::{Message, Params};
+use switchboard_wire::{Message, Method, Params};
 
 /// A call that begins.
 fn begin(metrics: &Metrics, number: u64, client: &str) -> Box<dyn Follow> {
@@ -14,10 +15,12 @@ fn begin(metrics: &Metrics, number: u64, client: &str) -> Box<dyn Follow> {
     let message = Message::parse(request.into()).unwrap();
     let params = Params::of(&message).unwrap();
     let whose = Client::new("me".into(), Revision::NEWEST, "{}".into(), Arc::new(NoSink));
+    let whose = Arc::new(whose);
     let follow = metrics.begin(&Begin {
         number,
         origin: Origin::Client,
         client: &whose,
+        at: SystemTime::now(),
         server: None,
         method: Method::ToolsCall,
         name: None,
@@ -37,6 +40,7 @@ fn end(mut follow: Box<dyn Follow>, fault: Option<&CallError>) {
         ending: fault.map_or(Ending::GivenUp, Ending::Failed),
         fault: fault.map(CallError::blame),
         took: Duration::from_millis(5),
+        when: Instant::now(),
         at_server: Duration::from_millis(4),
         bytes_in: 1,
         bytes_out: 2,
