@@ -33,6 +33,8 @@ pub const UPGRADE: Duration = Duration::from_secs(10);
 pub const FIRST_MESSAGE: Duration = Duration::from_secs(30);
 /// How long a body may pause.
 pub const BODY_IDLE: Duration = Duration::from_secs(30);
+/// How long a client may take nothing of an answer that is passed on to it as it comes: until then it holds a connection of the server's.
+pub const UNREAD: Duration = Duration::from_secs(60);
 /// How much of a body that is too large is read and thrown away; beyond this the connection is closed.
 pub const DISCARDED: usize = 64 * 1024 * 1024;
 /// Bytes of a path and a query under `/api/v1/`.

@@ -3,6 +3,7 @@
 //! what there is.
 
 use crate::limits;
+use bytes::Bytes;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -26,6 +27,8 @@ struct Book {
     asked: HashMap<(Arc<str>, Arc<str>), Known>,
     /// What the last one that came said of itself: most that come are the same program.
     said: Arc<Said>,
+    /// The words in which the last one greeted us.
+    greeted: Bytes,
     /// When each principal last came in, in seconds since 1970.
     last: HashMap<Arc<str>, u64>,
 }
@@ -81,6 +84,16 @@ impl Drop for Visit {
 }
 
 impl Visitors {
+    /// The words in which a client greets us, to be kept for as long as it stays: those of
+    /// the one before it where they are the same, since most that come are the same program.
+    pub(crate) fn words(&self, greeting: &[u8]) -> Bytes {
+        let mut book = self.0.lock();
+        if book.greeted != *greeting {
+            book.greeted = Bytes::copy_from_slice(greeting);
+        }
+        book.greeted.clone()
+    }
+
     /// Notes a session of this principal's; `info` is what it says of itself.
     pub(crate) fn enter(&self, principal: &Arc<str>, era: Era, info: Option<&[u8]>) -> Visit {
         let mut book = self.0.lock();

@@ -172,6 +172,8 @@ pub const PIN_BOOKS: usize = 64;
 pub const PINS: usize = 8192;
 /// Tools of one server that are noted as waiting for approval, and prompts.
 pub const PINS_WAITING: usize = 2048;
+/// Files of pins that wait for the disk side by side.
+pub const PINS_SYNCED: usize = 8;
 /// Names of them that are told.
 pub const PINS_NAMED: usize = 10;
 /// Lines that are shown around a change of a definition.

@@ -71,6 +71,36 @@ pub fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// A file that is written beside its name and waits to be put in place. It goes where it
+/// never is.
+#[derive(Debug)]
+pub struct Unfinished(tempfile::TempPath);
+
+impl Unfinished {
+    /// Writes what is to be at this place, without waiting for the disk. Nothing stays open.
+    pub fn write(to: &Path, content: &[u8]) -> io::Result<Self> {
+        let mut file = beside(folder_of(to))?;
+        file.write_all(content)?;
+        Ok(Self(file.into_temp_path()))
+    }
+
+    /// What it looks like, here and in its place.
+    pub fn metadata(&self) -> io::Result<fs::Metadata> {
+        fs::metadata(&self.0)
+    }
+
+    /// Waits until it is on disk.
+    pub fn sync(&self) -> io::Result<()> {
+        File::open(&self.0)?.sync_all()
+    }
+
+    /// Puts it in the place of what is there. Its folder has to be synced, too
+    /// ([`sync_folder`]).
+    pub fn place(self, to: &Path) -> io::Result<()> {
+        self.0.persist(to).map_err(|fault| fault.error)
+    }
+}
+
 fn beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut named = tempfile::Builder::new();
     named.prefix(UNFINISHED).tempfile_in(folder)
@@ -192,6 +222,14 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"three");
         write_unsynced(&file, b"four").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"four");
+        let waits = Unfinished::write(&file, b"fifth").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"four");
+        waits.sync().unwrap();
+        let look = waits.metadata().unwrap().modified().unwrap();
+        waits.place(&file).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"fifth");
+        assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), look);
+        drop(Unfinished::write(&file, b"never").unwrap());
         assert_eq!(mode(&file), 0o600);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
         assert!(create(&file).is_err());

@@ -8,13 +8,14 @@
 //!
 //! `tokio::spawn` and its relatives are not to be used elsewhere; clippy says so.
 
+mod caught;
 mod kind;
 mod panics;
 
 pub use kind::Kind;
 pub use panics::{Panicked, count as panics, last as last_panic, watch as watch_panics};
 
-use futures_util::FutureExt;
+use caught::Caught;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::task::TaskTracker;
@@ -99,15 +100,16 @@ pub fn caught<F: Future>(
     kind: Kind,
     work: F,
 ) -> impl Future<Output = Result<F::Output, Panicked>> + use<F> {
-    #[cfg(debug_assertions)]
-    let work = async move {
-        kind::panic_on_purpose(kind);
-        work.await
-    };
-    // Combinators, since an `async` block would have room for `work` twice.
-    AssertUnwindSafe(work)
-        .catch_unwind()
-        .map(move |done| done.map_err(|what| panics::noted(kind, what)))
+    caught_then(kind, work, |done| done)
+}
+
+/// The same, and what is made of its outcome.
+pub fn caught_then<F: Future, T, G: FnOnce(Result<F::Output, Panicked>) -> T>(
+    kind: Kind,
+    work: F,
+    then: G,
+) -> impl Future<Output = T> + use<F, T, G> {
+    Caught::new(kind, work, then)
 }
 
 /// Something done at once, whose panic is its outcome.
@@ -121,7 +123,7 @@ pub fn caught_now<T>(kind: Kind, work: impl FnOnce() -> T) -> Result<T, Panicked
 
 /// A future for a set of tasks that reports panics to whoever joins it.
 pub fn watched<F: Future>(kind: Kind, work: F) -> impl Future<Output = F::Output> + use<F> {
-    caught(kind, work).map(|done| match done {
+    caught_then(kind, work, |done| match done {
         Ok(done) => done,
         Err(panicked) => resume_unwind(panicked.into_inner()),
     })
@@ -132,7 +134,7 @@ fn or<F: Future<Output = ()>, L: FnOnce()>(
     work: F,
     last_word: L,
 ) -> impl Future<Output = ()> + use<F, L> {
-    caught(kind, work).map(|done| {
+    caught_then(kind, work, |done| {
         if done.is_err() {
             last_word();
         }

@@ -5,6 +5,8 @@
 //! function of its own, which an optimiser would dissolve. How often they are called is the
 //! same in a release, except for what it finds to be superfluous. A count says nothing
 //! about who else is at the same place: the table names the places, so that one can tell.
+//! What wraps a lock or an atomic is no place: whoever called that is, and where several did,
+//! each gets its part by how often it called.
 
 use super::callgrind::called;
 use super::instructions::{Parts, stdio};
@@ -12,7 +14,10 @@ use super::subjects::upstream;
 use crate::{paths, table::Table};
 use anyhow::Result;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+};
 
 /// Calls that are counted.
 const CALLS: u64 = 200;
@@ -29,6 +34,7 @@ const KINDS: [(&str, &[&str]); 5] = [
             "lock_api::rwlock::RwLock<R,T>::read",
             "lock_api::rwlock::RwLock<R,T>::write",
             "std::sync::poison::mutex::Mutex<T>::lock",
+            "std::sync::poison::mutex::Mutex<T>::try_lock",
             "std::sync::poison::rwlock::RwLock<T>::read",
             "std::sync::poison::rwlock::RwLock<T>::write",
         ],
@@ -52,6 +58,13 @@ const KINDS: [(&str, &[&str]); 5] = [
             "core::sync::atomic::atomic_xor",
             "core::sync::atomic::atomic_swap",
             "core::sync::atomic::atomic_compare_exchange",
+            // Of these a compiler may put the above into the method itself.
+            "::fetch_add",
+            "::fetch_sub",
+            "::fetch_or",
+            "::fetch_and",
+            "::fetch_xor",
+            "::fetch_max",
         ],
     ),
     (
@@ -67,8 +80,30 @@ const KINDS: [(&str, &[&str]); 5] = [
     ),
 ];
 
+/// What only wraps locks and atomics, and their methods in one another, by how names begin.
+const WRAPPERS: [&str; 12] = [
+    "core::",
+    "std::",
+    "alloc::",
+    "lock_api::",
+    "parking_lot::",
+    "parking_lot_core::",
+    "tokio::loom::",
+    "tokio::util::",
+    "tokio::runtime::task::",
+    "bytes::",
+    "futures_core::",
+    "atomic_waker::",
+];
+
+/// How far up whoever called is looked for behind wrappers.
+const STEPS: usize = 8;
+
 /// How often, by who called.
-type Places = BTreeMap<String, u64>;
+type Places = BTreeMap<String, f64>;
+
+/// Who called whom, by who was called.
+type Callers<'a> = HashMap<&'a str, Vec<(&'a str, u64)>>;
 
 /// Counts both ways, and prints a table of sums and one of places for each.
 pub fn run(built: Option<&str>) -> Result<()> {
@@ -116,15 +151,44 @@ fn counted(folder: &Path) -> Result<Vec<(&'static str, Places)>> {
         .collect();
     for file in std::fs::read_dir(folder)? {
         let text = std::fs::read_to_string(file?.path())?;
-        for (caller, callee, times) in called(&text) {
-            for ((_, names), (_, places)) in KINDS.iter().zip(&mut kinds) {
-                if names.iter().any(|name| callee.contains(name)) {
-                    *places.entry(short(caller)).or_default() += times;
-                }
+        add(&text, &mut kinds);
+    }
+    Ok(kinds)
+}
+
+/// Adds what one process did.
+fn add(text: &str, kinds: &mut [(&'static str, Places)]) {
+    let calls = called(text);
+    let mut callers = Callers::new();
+    for (caller, callee, times) in &calls {
+        callers.entry(callee).or_default().push((caller, *times));
+    }
+    for (caller, callee, times) in &calls {
+        for ((_, names), (_, places)) in KINDS.iter().zip(&mut *kinds) {
+            let is_one = |names: &[&str], it: &str| names.iter().any(|name| it.contains(name));
+            // One of them may be made of another.
+            if is_one(names, callee) && !is_one(names, caller) {
+                spread(&callers, caller, *times as f64, STEPS, places);
             }
         }
     }
-    Ok(kinds)
+}
+
+/// Counts for a place, or for those who called it where it is a wrapper.
+fn spread(callers: &Callers<'_>, place: &str, times: f64, steps: usize, into: &mut Places) {
+    let name = place.trim_start_matches(['<', '&']);
+    let is_wrapper = WRAPPERS.iter().any(|begin| name.starts_with(begin));
+    let above = callers.get(place).filter(|_| is_wrapper && steps > 0);
+    let above = above.into_iter().flatten().filter(|(by, _)| *by != place);
+    let all: u64 = above.clone().map(|(_, times)| times).sum();
+    if all == 0 {
+        *into.entry(short(place)).or_default() += times;
+        return;
+    }
+    for (by, part) in above {
+        let times = times * *part as f64 / all as f64;
+        spread(callers, by, times, steps - 1, into);
+    }
 }
 
 /// A function without what a compiler adds to tell it from others.
@@ -140,8 +204,8 @@ fn short(name: &str) -> String {
 fn sums(counted: &[(&'static str, Places)]) -> Table {
     let mut table = Table::new(["what", "for each call"]);
     for (kind, places) in counted {
-        let all: u64 = places.values().sum();
-        table.row([(*kind).into(), format!("{:.2}", all as f64 / CALLS as f64)]);
+        let all: f64 = places.values().sum();
+        table.row([(*kind).into(), format!("{:.2}", all / CALLS as f64)]);
     }
     table
 }
@@ -149,12 +213,9 @@ fn sums(counted: &[(&'static str, Places)]) -> Table {
 fn shown(places: &Places) -> Table {
     let mut table = Table::new(["place", "for each call"]);
     let mut places: Vec<_> = places.iter().collect();
-    places.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
+    places.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     for (place, times) in places.into_iter().take(SHOWN) {
-        table.row([
-            place.clone(),
-            format!("{:.2}", *times as f64 / CALLS as f64),
-        ]);
+        table.row([place.clone(), format!("{:.2}", times / CALLS as f64)]);
     }
     table
 }
@@ -171,5 +232,30 @@ mod tests {
             short("a::help::{{closure}}::h0123456789abcdef"),
             "a::help::…"
         );
+    }
+
+    #[test]
+    fn wrappers_are_no_places() {
+        // Two callers of one wrapper, one of which called it three times as often.
+        let lock = "lock_api::mutex::Mutex<R,T>::lock";
+        let text = format!(
+            "fn=(1) tokio::loom::std::mutex::Mutex<T>::lock\n1 1\ncfn=(2) {lock}\ncalls=8 0\n1 1\n\
+             fn=(3) ours::seldom\ncfn=(1)\ncalls=2 0\n1 1\n\
+             fn=(4) ours::often\ncfn=(1)\ncalls=6 0\n1 1\n\
+             fn=(2)\ncfn=(5) core::sync::atomic::AtomicU8::fetch_add\ncalls=8 0\n1 1\n"
+        );
+        let mut kinds: Vec<_> = KINDS
+            .iter()
+            .map(|(kind, _)| (*kind, Places::new()))
+            .collect();
+        add(&text, &mut kinds);
+        let places = |seldom, often| {
+            Places::from([
+                ("ours::seldom".to_owned(), seldom),
+                ("ours::often".to_owned(), often),
+            ])
+        };
+        assert_eq!(kinds[0], ("locks taken", places(2.0, 6.0)));
+        assert_eq!(kinds[2], ("atomics changed", places(2.0, 6.0)));
     }
 }

@@ -27,13 +27,11 @@ pub(crate) fn name_of(info: &[u8]) -> Option<String> {
 }
 
 /// The capabilities that `initialize` declares.
-pub(crate) fn declared(initialize: &Message) -> Bytes {
-    let body = initialize.body();
-    let span = text::field(body, "capabilities").ok().flatten();
-    // Without the message around it: it is kept for as long as the client stays.
-    match span.map(|span| span.of(body)) {
-        None | Some(b"{}") => Bytes::from_static(b"{}"),
-        Some(declared) => Bytes::copy_from_slice(declared),
+pub(crate) fn declared(greeting: &Bytes) -> Bytes {
+    let span = text::field(greeting, "capabilities").ok().flatten();
+    match span {
+        Some(span) => greeting.slice(span.start..span.end),
+        None => Bytes::from_static(b"{}"),
     }
 }
 

@@ -174,7 +174,9 @@ impl Catalog {
             .get_or_try_init(async || {
                 let fetched = Box::pin(fetch(list, connection)).await?;
                 // Before anybody sees it.
-                connection.judge(list, &fetched, before.as_deref());
+                if let Some(written) = connection.judge(list, &fetched, before.as_deref()) {
+                    written.done().await;
+                }
                 Ok::<_, CallError>(Arc::new(fetched))
             })
             .await?

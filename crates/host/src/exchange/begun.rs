@@ -2,7 +2,7 @@
 //! whole. What follows its call ends with it, and so does its place among calls in flight.
 
 use super::{Exchange, Outcome};
-use crate::{error::CallError, observe::Watched};
+use crate::{error::CallError, observe::Watched, upstream::PassedOn};
 use bytes::Bytes;
 use std::{fmt, sync::Arc, time::Duration};
 use switchboard_transport::{self as transport, BrokenOff, InFlight, Share};
@@ -19,6 +19,8 @@ pub struct Begun {
     watched: Option<Box<Watched>>,
     /// Its place among the calls of its principal.
     counted: Option<InFlight>,
+    /// Its place among what is under way on its connection.
+    passed_on: Option<PassedOn>,
     /// How long its server may still take, and might in all.
     left: Duration,
     allowed: Duration,
@@ -27,7 +29,12 @@ pub struct Begun {
 }
 
 impl Begun {
-    pub(crate) fn new(coming: transport::Begun, server: Arc<str>, share: Option<Share>) -> Self {
+    pub(crate) fn new(
+        coming: transport::Begun,
+        server: Arc<str>,
+        share: Option<Share>,
+        passed_on: PassedOn,
+    ) -> Self {
         Self {
             bytes: coming.beginning.len(),
             coming,
@@ -35,9 +42,15 @@ impl Begun {
             share,
             watched: None,
             counted: None,
+            passed_on: Some(passed_on),
             left: Duration::MAX,
             allowed: Duration::MAX,
         }
+    }
+
+    /// Whose answer it is.
+    pub fn server(&self) -> &Arc<str> {
+        &self.server
     }
 
     /// What came of it so far, under the client's own id.
@@ -69,7 +82,7 @@ impl Begun {
         };
         self.bytes += came.bytes.len();
         if let Some(is_error) = came.ended {
-            self.counted = None;
+            (self.counted, self.passed_on) = (None, None);
             let watched = self.watched.take();
             let told = watched.and_then(|watched| watched.passed_on(is_error, self.bytes));
             // Its last piece leaves once that is kept.
@@ -102,7 +115,7 @@ impl Begun {
 
     /// Tells those who watch.
     fn failed(&mut self, fault: CallError) -> CallError {
-        self.counted = None;
+        (self.counted, self.passed_on) = (None, None);
         if let Some(watched) = self.watched.take() {
             // The client has a part of it: there is nothing to hold back.
             drop(watched.broke_off(&fault, self.bytes));

@@ -5,7 +5,9 @@ use crate::{
     catalog::{Item, List, Listing},
     client::Client,
     host::Host,
-    pins::{Definition, Group, Keeping, Kind, News, Pinning, Pins, PinsFault, Start, Whose},
+    pins::{
+        Definition, Group, Keeping, Kind, News, Pinning, Pins, PinsFault, Start, Whose, Written,
+    },
     upstream::{Connection, Hello, Server},
 };
 use std::{collections::HashMap, path::Path, sync::Arc};
@@ -88,17 +90,19 @@ impl Guard {
         self.version.of_all().wrapping_add(server.held().noted())
     }
 
-    /// Compares a list of a server's with what is kept of it.
+    /// Compares a list of a server's with what is kept of it. What this gives is waited for
+    /// before anybody sees the list.
+    #[must_use]
     pub(crate) fn judge(
         &self,
         server: &Server,
         connection: &Arc<Connection>,
         list: List,
         listing: &Listing,
-    ) {
+    ) -> Option<Written> {
         let items = listing.items.iter();
         let items = items.map(|item| (item.key.as_str(), item.raw.as_ref()));
-        self.judge_items(server, connection, list, items, true);
+        self.judge_items(server, connection, list, items, true)
     }
 
     /// The same for one page that a client asked for; `last` where none follows.
@@ -111,7 +115,10 @@ impl Guard {
         last: bool,
     ) {
         let items = items.map(|item| (item.key.as_str(), item.raw.as_ref()));
-        self.judge_items(server, connection, list, items, last);
+        let written = self.judge_items(server, connection, list, items, last);
+        if let Some(written) = written {
+            written.wait();
+        }
     }
 
     fn judge_items<'a>(
@@ -121,13 +128,9 @@ impl Guard {
         list: List,
         items: impl Iterator<Item = (&'a str, &'a [u8])>,
         whole: bool,
-    ) {
-        let Some(kind) = Kind::of(list).filter(|_| !connection.is_stand_in()) else {
-            return;
-        };
-        let Some((pins, keeping)) = self.keeping(server) else {
-            return;
-        };
+    ) -> Option<Written> {
+        let kind = Kind::of(list).filter(|_| !connection.is_stand_in())?;
+        let (pins, keeping) = self.keeping(server)?;
         // What the entry leaves out is not there.
         let there =
             items.filter(|(name, _)| kind != Kind::Tools || server.spec.tool_filter.has(name));
@@ -138,10 +141,12 @@ impl Guard {
             whose: &whose,
             whole,
         };
-        if pins.judge(server.name(), &keeping, start, kind, &groups) {
+        let (changed, written) = pins.judge(server.name(), &keeping, start, kind, &groups);
+        if changed {
             self.changed_of(server);
         }
         pins.rest(&keeping);
+        written
     }
 
     fn whose_connection(
@@ -155,11 +160,14 @@ impl Guard {
     }
 
     /// The same for what a server says about how to use it.
-    pub(crate) fn judge_hello(&self, server: &Server, connection: &Arc<Connection>) {
-        let (Some((pins, keeping)), Some(hello)) = (self.keeping(server), connection.hello())
-        else {
-            return;
-        };
+    #[must_use]
+    pub(crate) fn judge_hello(
+        &self,
+        server: &Server,
+        connection: &Arc<Connection>,
+    ) -> Option<Written> {
+        let (pins, keeping) = self.keeping(server)?;
+        let hello = connection.hello()?;
         let groups: Vec<Group> = instructions(hello)
             .map(|text| Definition::instructions(&text).into())
             .into_iter()
@@ -170,10 +178,13 @@ impl Guard {
             whose: &whose,
             whole: true,
         };
-        if pins.judge(server.name(), &keeping, start, Kind::Instructions, &groups) {
+        let kind = Kind::Instructions;
+        let (changed, written) = pins.judge(server.name(), &keeping, start, kind, &groups);
+        if changed {
             self.changed_of(server);
         }
         pins.rest(&keeping);
+        written
     }
 
     /// Whether what a server says about how to use it may be passed on to a client.

@@ -8,9 +8,11 @@ use super::{
     file,
     judge::{self, Found, Manner, Seen},
     kept::Kept,
+    writer::{Writer, Written},
 };
 use crate::{limits, observe::Noted, upstream::Connection};
 use std::{
+    fs::Metadata,
     path::PathBuf,
     sync::{Arc, Weak},
     time::{Instant, SystemTime},
@@ -21,6 +23,9 @@ use switchboard_local::visible;
 pub(super) struct Book {
     key: String,
     path: PathBuf,
+    writer: Arc<Writer>,
+    /// A change that is not in the file yet. Until it is, no other program can write that.
+    pending: Option<Written>,
     /// What is there, once it was read.
     kept: Option<Kept>,
     /// Whether that is without the texts of definitions, which are in the file.
@@ -41,10 +46,12 @@ pub(super) struct Book {
 type Look = (u64, u64, Option<SystemTime>);
 
 impl Book {
-    pub(super) fn open(key: &str, path: PathBuf) -> Self {
+    pub(super) fn open(key: &str, path: PathBuf, writer: &Arc<Writer>) -> Self {
         Self {
             key: key.to_owned(),
             path,
+            writer: writer.clone(),
+            pending: None,
             kept: None,
             stripped: false,
             look: None,
@@ -76,6 +83,9 @@ impl Book {
     /// Reads the file again where another program has written it. What is known
     /// stays where it has gone or cannot be read. Whether it is another now.
     pub(super) fn refresh(&mut self) -> bool {
+        if self.is_pending() {
+            return false;
+        }
         let Some(known) = &self.kept else {
             return false;
         };
@@ -101,21 +111,43 @@ impl Book {
         }
     }
 
+    /// Whether a change is still not in the file.
+    fn is_pending(&mut self) -> bool {
+        let Some(pending) = self.pending.take_if(|pending| pending.is_done()) else {
+            return self.pending.is_some();
+        };
+        if let Some(fault) = pending.fault(&self.path) {
+            // What is known counts, and not what the file has said before.
+            self.look = look(&self.path);
+            self.cannot_keep(&fault);
+        }
+        false
+    }
+
+    /// Waits until the file has every change.
+    fn settle(&mut self) {
+        if let Some(pending) = &self.pending {
+            pending.wait();
+        }
+        self.is_pending();
+    }
+
+    fn cannot_keep(&mut self, fault: &PinsFault) {
+        if !std::mem::replace(&mut self.told, true) {
+            tracing::warn!(server = self.key, %fault, "what is pinned of it cannot be kept, and holds until we end");
+        }
+    }
+
     /// Changes what is kept, here and in the file, while no other program does.
     pub(super) fn change(&mut self, change: impl FnOnce(&mut Kept)) -> Result<(), PinsFault> {
+        self.settle();
         let (key, known) = (self.key.clone(), self.kept.clone());
         let mut written = None;
         file::change_or(
             &self.path,
             // Somebody took it away while we run: what is known goes on.
             || known.unwrap_or_default(),
-            |kept: &mut Kept| {
-                *kept = std::mem::take(kept).in_todays_form();
-                kept.server = key;
-                change(kept);
-                kept.trim();
-                written = Some(kept.clone());
-            },
+            |kept: &mut Kept| written = Some(kept.amended(key, change)),
         )?;
         self.kept = written;
         self.stripped = false;
@@ -123,8 +155,26 @@ impl Book {
         Ok(())
     }
 
+    /// The same without waiting for the disk: what this gives says when it is there.
+    fn change_soon(&mut self, change: impl FnOnce(&mut Kept)) -> Result<Written, PinsFault> {
+        self.settle();
+        let (key, known) = (self.key.clone(), self.kept.clone());
+        let mut written = None;
+        let (pending, look) = self.writer.change(
+            &self.path,
+            || known.unwrap_or_default(),
+            |kept: &mut Kept| written = Some(kept.amended(key, change)),
+        )?;
+        self.kept = written;
+        self.stripped = false;
+        self.look = Some(look_of(&look));
+        self.pending = Some(pending.clone());
+        Ok(pending)
+    }
+
     /// The same as [`kept`](Self::kept), with the texts where they can be read.
     pub(super) fn whole(&mut self) -> Result<&Kept, PinsFault> {
+        self.settle();
         if self.stripped
             && look(&self.path) == self.look
             && let Ok(Some(read)) = file::read::<Kept>(&self.path)
@@ -156,7 +206,8 @@ impl Book {
     }
 
     /// `first` is what the user's own book says, where this is another's in which
-    /// nothing of the kind is pinned yet.
+    /// nothing of the kind is pinned yet. Whether anything is not what it was, and what is
+    /// to be waited for before anybody sees it.
     pub(super) fn judge(
         &mut self,
         server: &str,
@@ -165,9 +216,14 @@ impl Book {
         kind: Kind,
         groups: &[Group],
         first: Option<&Kept>,
-    ) -> bool {
+    ) -> (bool, Option<Written>) {
+        // What was judged a moment ago may not be on disk yet.
+        let before_this = match self.is_pending() {
+            true => self.pending.clone(),
+            false => None,
+        };
         if matches!(keeping.pinning, Pinning::Off | Pinning::Elsewhere) {
-            return false;
+            return (false, None);
         }
         let whose = start.whose.principal.as_deref();
         let (connection, whole) = (start.connection, start.whole);
@@ -177,7 +233,7 @@ impl Book {
                 if !std::mem::replace(&mut self.told, true) {
                     tracing::warn!(server, %fault, "what was pinned of it cannot be read, and is left as it is");
                 }
-                return false;
+                return (false, None);
             }
         };
         let manner = keeping.manner(kept);
@@ -214,21 +270,23 @@ impl Book {
             connection.note_listed(kind);
         }
         if trial == before {
-            return false;
+            return (false, before_this);
         }
         // What another program has written meanwhile counts too.
-        let done = self.change(|kept| {
+        let done = self.change_soon(|kept| {
             judge(kept);
         });
-        if let Err(fault) = done {
-            self.kept = Some(trial);
-            if !std::mem::replace(&mut self.told, true) {
-                tracing::warn!(server, %fault, "what is pinned of it cannot be kept, and holds until we end");
+        let written = match done {
+            Ok(written) => Some(written),
+            Err(fault) => {
+                self.kept = Some(trial);
+                self.cannot_keep(&fault);
+                None
             }
-        }
+        };
         log(server, kind, &found);
         note(connection, server, whose, kind, is_first, &found);
-        true
+        (true, written)
     }
 
     /// Whether what is new on this connection is no surprise.
@@ -296,7 +354,10 @@ fn log(server: &str, kind: Kind, found: &Found) {
 }
 
 fn look(path: &PathBuf) -> Option<Look> {
-    let found = std::fs::metadata(path).ok()?;
-    let number = std::os::unix::fs::MetadataExt::ino(&found);
-    Some((number, found.len(), found.modified().ok()))
+    Some(look_of(&std::fs::metadata(path).ok()?))
+}
+
+fn look_of(found: &Metadata) -> Look {
+    let number = std::os::unix::fs::MetadataExt::ino(found);
+    (number, found.len(), found.modified().ok())
 }

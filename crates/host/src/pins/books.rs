@@ -2,7 +2,7 @@
 //! it one for every other principal. A server may list to each what is that one's
 //! alone, so that what one saw says nothing about what another does.
 
-use super::{book::Book, definition, path};
+use super::{book::Book, definition, path, writer::Writer};
 use crate::limits;
 use parking_lot::Mutex;
 use std::{
@@ -49,6 +49,7 @@ impl Whose {
 pub(super) struct Books {
     dir: PathBuf,
     shelves: Mutex<HashMap<String, Shelf>>,
+    writer: Arc<Writer>,
 }
 
 /// Those of one server.
@@ -57,6 +58,7 @@ struct Shelf {
     first: Shared,
     others: BTreeMap<String, Shared>,
     folder: PathBuf,
+    writer: Arc<Writer>,
 }
 
 impl Books {
@@ -64,6 +66,7 @@ impl Books {
         Self {
             dir,
             shelves: Mutex::default(),
+            writer: Arc::default(),
         }
     }
 
@@ -157,8 +160,9 @@ impl Books {
         let file = path(&self.dir, key);
         let shelf = Shelf {
             folder: file.with_extension(""),
-            first: Arc::new(Mutex::new(Book::open(key, file))),
+            first: Arc::new(Mutex::new(Book::open(key, file, &self.writer))),
             others: BTreeMap::new(),
+            writer: self.writer.clone(),
         };
         then(shelves.entry(key.to_owned()).or_insert(shelf))
     }
@@ -179,7 +183,8 @@ impl Shelf {
     }
 
     fn open(&mut self, key: &str, file: &str) -> Shared {
-        let new = || Arc::new(Mutex::new(Book::open(key, self.folder.join(file))));
+        let path = self.folder.join(file);
+        let new = || Arc::new(Mutex::new(Book::open(key, path, &self.writer)));
         self.others
             .entry(file.to_owned())
             .or_insert_with(new)

@@ -77,12 +77,38 @@ where
         path: path.to_owned(),
         fault,
     };
+    let _lock = lock(folder(path).map_err(io)?).map_err(io)?;
+    let text = changed(path, absent, change)?;
+    private::write(path, &text).map_err(io)
+}
+
+/// The folder of a file, which is made where it is missing.
+pub(super) fn folder(path: &Path) -> io::Result<&Path> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    private::folder(dir).map_err(io)?;
-    // A file of its own: the one that is locked must not be replaced. The lock ends with its holder.
-    let _lock = private::Lock::wait(&dir.join(".lock")).map_err(io)?;
+    private::folder(dir)?;
+    Ok(dir)
+}
+
+/// Waits until no other program changes anything in this folder. The lock ends with its
+/// holder.
+pub(super) fn lock(folder: &Path) -> io::Result<private::Lock> {
+    // A file of its own: the one that is locked must not be replaced.
+    private::Lock::wait(&folder.join(".lock"))
+}
+
+/// The text of a file with a change in it.
+pub(super) fn changed<T>(
+    path: &Path,
+    absent: impl FnOnce() -> T,
+    change: impl FnOnce(&mut T),
+) -> Result<Vec<u8>, FileFault>
+where
+    T: DeserializeOwned + Serialize,
+{
     let mut value: T = read(path)?.unwrap_or_else(absent);
     change(&mut value);
-    let text = serde_json::to_vec_pretty(&value).map_err(|fault| io(fault.into()))?;
-    private::write(path, &text).map_err(io)
+    serde_json::to_vec_pretty(&value).map_err(|fault| FileFault::Io {
+        path: path.to_owned(),
+        fault: fault.into(),
+    })
 }

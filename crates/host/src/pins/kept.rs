@@ -144,6 +144,16 @@ impl Pin {
 }
 
 impl Kept {
+    /// With a change in it, in the form of today, of the server with this key. What it is
+    /// then.
+    pub(super) fn amended(&mut self, key: String, change: impl FnOnce(&mut Self)) -> Self {
+        *self = std::mem::take(self).in_todays_form();
+        self.server = key;
+        change(self);
+        self.trim();
+        self.clone()
+    }
+
     pub(super) fn section(&self, kind: Kind) -> Option<&Section> {
         match kind {
             Kind::Tools => self.tools.as_ref(),

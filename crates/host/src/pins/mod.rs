@@ -16,6 +16,7 @@ mod judge;
 mod kept;
 mod news;
 mod tree;
+mod writer;
 
 pub(crate) use books::Whose;
 pub use definition::Definition;
@@ -23,6 +24,7 @@ pub(crate) use definition::Group;
 pub use file::FileFault as PinsFault;
 pub use kept::Kind;
 pub use news::{Change, News};
+pub(crate) use writer::Written;
 
 use book::Book;
 use books::{Books, Place};
@@ -208,7 +210,8 @@ impl Pins {
     }
 
     /// Compares what a server lists with what is kept, and keeps what comes of it.
-    /// Whether anything is not what it was.
+    /// Whether anything is not what it was, and what is to be waited for before anybody
+    /// sees what is listed.
     pub(crate) fn judge(
         &self,
         server: &str,
@@ -216,7 +219,7 @@ impl Pins {
         start: Start<'_>,
         kind: Kind,
         groups: &[Group],
-    ) -> bool {
+    ) -> (bool, Option<Written>) {
         let (_, book) = self.books.of(&keeping.key, start.whose);
         // One after the other is locked, never one within the other.
         let begins = start.whose.apart && book.lock().is_new(kind);
@@ -225,12 +228,13 @@ impl Pins {
             Some(first) => match first.lock().whole() {
                 Ok(kept) => Some(kept.clone()),
                 // What waits there is not known: nothing is pinned on top of that.
-                Err(_) => return false,
+                Err(_) => return (false, None),
             },
         };
         let mut book = book.lock();
         let refreshed = book.refresh();
-        book.judge(server, keeping, start, kind, groups, first.as_ref()) || refreshed
+        let (changed, written) = book.judge(server, keeping, start, kind, groups, first.as_ref());
+        (changed || refreshed, written)
     }
 
     /// What is kept of a server is not needed for a while.

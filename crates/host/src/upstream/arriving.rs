@@ -207,7 +207,9 @@ impl Receive for Connection {
     fn begun(&self, request: u64, begun: transport::Begun) {
         let caller = self.calls().caller(request);
         let share = caller.and_then(|(client, _)| client.share().cloned());
-        let begun = Begun::new(begun, self.server_name().clone(), share);
+        // Before its call is over: the connection is in use all the while.
+        let passed_on = self.calls().passing().begin();
+        let begun = Begun::new(begun, self.server_name().clone(), share, passed_on);
         self.finish(request, Outcome::Begun(Box::new(begun)));
     }
 

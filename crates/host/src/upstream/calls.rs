@@ -3,6 +3,7 @@
 
 use super::{
     mcp_tasks::AboutTasks,
+    passed_on::Passing,
     turns::{NeedsTurns, Place, Turn, Turns},
     uses::{Callers, Uses},
 };
@@ -32,6 +33,7 @@ pub(super) struct Calls {
     flight: Mutex<Flight>,
     next: AtomicU64,
     uses: Uses,
+    passing: Passing,
     turns: Arc<Turns>,
     /// Whether clients of the server take turns now, on any connection.
     needs_turns: Arc<NeedsTurns>,
@@ -223,6 +225,7 @@ impl Calls {
             flight: Mutex::default(),
             next: AtomicU64::new(1),
             uses: Uses::default(),
+            passing: Passing::default(),
             turns: Arc::default(),
             needs_turns,
         }
@@ -265,8 +268,9 @@ impl Calls {
             return Err(NotBegun::Over);
         }
         let mut flight = self.flight.lock();
-        if flight.calls.len() >= limits::CALLS_IN_FLIGHT {
-            return Err(NotBegun::TooMany(flight.calls.len()));
+        let under_way = flight.calls.len() + self.passing.count();
+        if under_way >= limits::CALLS_IN_FLIGHT {
+            return Err(NotBegun::TooMany(under_way));
         }
         if let Some(client) = call.client.as_ref().filter(|_| call.is_use()) {
             flight.callers.add(client.identity);
@@ -286,8 +290,14 @@ impl Calls {
         calls.drain().map(|(_, call)| call).collect()
     }
 
+    /// Whether nothing is under way.
     pub(super) fn is_empty(&self) -> bool {
-        self.in_flight().is_empty()
+        self.len() == 0
+    }
+
+    /// Answers that are passed on, of calls that are none any more.
+    pub(super) fn passing(&self) -> &Passing {
+        &self.passing
     }
 
     /// Those that wait for an answer. One that is open for as long as the
@@ -382,7 +392,7 @@ impl Calls {
 
     /// How many are under way.
     pub(super) fn len(&self) -> usize {
-        self.in_flight().len()
+        self.in_flight().len() + self.passing.count()
     }
 
     /// How many calls wait for their turn.

@@ -57,8 +57,11 @@ impl Server {
             Err(_) => {}
         }
         if let Ok(connection) = &result {
-            if let Some(guard) = self.guard() {
-                guard.judge_hello(self, connection);
+            let written = self
+                .guard()
+                .and_then(|guard| guard.judge_hello(self, connection));
+            if let Some(written) = written {
+                written.done().await;
             }
             let hello = connection.hello().cloned();
             connection.catalogs().set_hello(wanted, hello);
@@ -254,11 +257,8 @@ impl Server {
         let me = self.weak();
         let listed = Box::new(
             move |connection: &Arc<Connection>, list: List, listing: &Listing| {
-                if let Some(server) = me.upgrade()
-                    && let Some(guard) = server.guard()
-                {
-                    guard.judge(&server, connection, list, listing);
-                }
+                let server = me.upgrade()?;
+                server.guard()?.judge(&server, connection, list, listing)
             },
         );
         let reports = Reports {

@@ -15,6 +15,7 @@ use crate::{
     error::CallError,
     limits,
     observe::{Noted, Observers},
+    pins::Written,
     upstream::spec::{ServerSpec, Target},
 };
 use std::{
@@ -29,8 +30,8 @@ use switchboard_transport::Link;
 use switchboard_wire::{Era, Method, Revision};
 use tokio::{sync::watch, time::Instant};
 
-/// Takes a list that has come.
-type Listed = dyn Fn(&Arc<Connection>, List, &Listing) + Send + Sync;
+/// Takes a list that has come; nobody sees it before what is kept of it is on disk.
+type Listed = dyn Fn(&Arc<Connection>, List, &Listing) -> Option<Written> + Send + Sync;
 
 /// What a connection tells its server's owner.
 pub(super) struct Reports {

@@ -154,7 +154,10 @@ impl Connection {
     /// Whether anything is under way here.
     fn is_busy(&self) -> bool {
         let calls = self.calls();
-        !calls.numbers().is_empty() || calls.waiting() > 0 || self.questions().are_open()
+        !calls.numbers().is_empty()
+            || calls.passing().count() > 0
+            || calls.waiting() > 0
+            || self.questions().are_open()
     }
 
     /// Whether somebody may come back for what the process remembers.

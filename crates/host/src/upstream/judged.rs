@@ -4,7 +4,7 @@
 use super::connection::Connection;
 use crate::{
     catalog::{List, Listing},
-    pins::Kind,
+    pins::{Kind, Written},
 };
 use std::sync::{
     Arc,
@@ -94,14 +94,20 @@ impl Connection {
             .fetch_and(!(1 << kind as u8), Ordering::AcqRel);
     }
 
-    /// Has a list that has just come compared with what is kept of the server.
-    pub(crate) fn judge(self: &Arc<Self>, list: List, now: &Listing, before: Option<&Listing>) {
-        match Kind::of(list) {
-            Some(kind) if self.has_listed(kind) && before.is_some_and(|it| it.is_same(now)) => {
-                self.note_judged(kind);
-            }
-            Some(_) => (self.reports().listed)(self, list, now),
-            None => {}
+    /// Has a list that has just come compared with what is kept of the server. What this
+    /// gives is waited for before anybody sees it.
+    #[must_use]
+    pub(crate) fn judge(
+        self: &Arc<Self>,
+        list: List,
+        now: &Listing,
+        before: Option<&Listing>,
+    ) -> Option<Written> {
+        let kind = Kind::of(list)?;
+        if self.has_listed(kind) && before.is_some_and(|it| it.is_same(now)) {
+            self.note_judged(kind);
+            return None;
         }
+        (self.reports().listed)(self, list, now)
     }
 }

@@ -133,6 +133,12 @@ async fn large(
         stream.write_all(b"0\r\n\r\n").await?;
         return Ok(true);
     }
+    if how == "unread" {
+        // Whoever waits is told that nobody takes it any more.
+        let written = plain(stream, &text).await;
+        held.add_permits(usize::from(written.is_err()));
+        return Ok(false);
+    }
     if how != "held" && how != "dies" {
         plain(stream, &text).await?;
         return Ok(true);
@@ -419,4 +425,24 @@ async fn clients_that_do_not_read_hold_nobody_up() {
     }
     // They get theirs all the same.
     assert_same(silent[0].answer().await, &expected(8 * MIB, ""));
+}
+
+/// Nobody asks for more while a client reads nothing: its server's connection is let go all
+/// the same, and what the client has of its answer is never completed.
+#[tokio::test]
+async fn a_client_that_never_reads_has_its_answer_broken_off() {
+    let (entry, ended) = upstream().await;
+    let launch = http(&servers([("large", entry)]));
+    let gateway = Gateway::launch(launch.env("SWITCHBOARD_TEST_UNREAD_MS", "200")).await;
+    let mut silent = Client::of(&gateway).await;
+    let call = json!({"bytes": 24 * MIB, "how": "unread"});
+    silent.call(call).await;
+    let ended = timeout(LONG, ended.acquire()).await;
+    ended.expect("its server can go on").unwrap().forget();
+    let (head, body) = silent.answer().await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    body.expect_err("it is not completed");
+    let mut other = Client::of(&gateway).await;
+    other.call(json!({"bytes": 1000})).await;
+    assert_same(other.answer().await, &expected(1000, ""));
 }

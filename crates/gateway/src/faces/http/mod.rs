@@ -33,6 +33,7 @@ mod sessions;
 mod spool;
 mod sse;
 mod stateless_era;
+mod unread;
 mod versions;
 mod ws;
 

@@ -28,7 +28,6 @@ use crate::{
     door::names_two_hosts,
     limits,
 };
-use futures_util::FutureExt;
 use http::{Method as Verb, Request, Response, StatusCode, header::AUTHORIZATION};
 use hyper::body::Incoming;
 use std::sync::{Arc, atomic::Ordering};
@@ -37,24 +36,8 @@ use switchboard_tasks as tasks;
 use switchboard_wire::{Era, ErrorObject, Message, Payload, Received as Said, code};
 use url::Url;
 
-/// Answers a request.
-pub(super) fn handle(
-    face: Arc<Face>,
-    open: Arc<Entered>,
-    request: Request<Incoming>,
-) -> impl Future<Output = Response<Body>> + Send {
-    let page = cors::page(&face, request.headers());
-    phases(face, open, request).map(move |done| {
-        let mut answer = done.unwrap_or_else(|refusal| *refusal);
-        if let Some(page) = page {
-            cors::let_read(&mut answer, page);
-        }
-        answer
-    })
-}
-
 /// The phases in their order.
-async fn phases(
+pub(super) async fn phases(
     face: Arc<Face>,
     open: Arc<Entered>,
     request: Request<Incoming>,
@@ -88,7 +71,7 @@ pub(super) fn answer(
         let message = match said {
             Said::One(message) => message,
             // Only the handshake era has them.
-            Said::Batch(batch) => return Ok(handshake_era::batch(post, batch).await),
+            Said::Batch(batch) => return Ok(Box::pin(handshake_era::batch(post, batch)).await),
         };
         if let Some(full) = post.waits_in_vain(&message).await {
             return Err(Box::new(reply::full(&full, message.id().as_ref())));

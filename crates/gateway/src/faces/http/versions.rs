@@ -5,10 +5,9 @@ use super::{
     Entered, Face, api,
     clock::Clock,
     connections::{Connection, Served},
-    request,
+    cors, request,
 };
 use crate::limits;
-use futures_util::FutureExt;
 use http::{Request, Response};
 use hyper::{
     body::Incoming,
@@ -76,9 +75,16 @@ fn answer(
 ) -> impl Future<Output = Result<Response<Served>, Infallible>> + Send + 'static {
     let until = entered.1.begin();
     let is_api = request.uri().path().starts_with(api::PREFIX);
-    let handled = tasks::caught(tasks::Kind::Http, request::handle(face, entered, request));
-    handled.map(move |done| {
-        let answer = done.unwrap_or_else(|_| api::broke_off(is_api));
+    let page = cors::page(&face, request.headers());
+    let phases = request::phases(face, entered, request);
+    tasks::caught_then(tasks::Kind::Http, phases, move |done| {
+        let mut answer = match done {
+            Ok(done) => done.unwrap_or_else(|refusal| *refusal),
+            Err(_) => api::broke_off(is_api),
+        };
+        if let Some(page) = page {
+            cors::let_read(&mut answer, page);
+        }
         Ok(answer.map(|body| Served {
             body,
             _until: until,

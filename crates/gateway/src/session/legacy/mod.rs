@@ -8,7 +8,6 @@ mod to_client;
 
 use super::{Outlet, hello, in_flight::InFlight, older, showing::Showing, told};
 use crate::{admission::Admission, gateway::Gateway, limits, visitors::Visit};
-use bytes::Bytes;
 use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
 use resumed::Wanted;
@@ -153,16 +152,16 @@ impl Session {
         let is_aggregate = matches!(scope, Scope::All);
         let to_client = ToClient::new(general, gateway.clone(), is_aggregate);
         let sink: Arc<dyn ClientSink> = to_client.clone();
+        // Without the message around it, which is not counted once it is kept.
+        let greeting = gateway.visitors().words(initialize.body());
         let mut client = Client::new(
             principal,
             hello::negotiate(initialize),
-            hello::declared(initialize),
+            hello::declared(&greeting),
             sink,
         );
         client = admission.admits(client);
         client = client.at_desk(gateway.host().desk(), None);
-        // Without the message around it, which is not counted once it is kept.
-        let greeting = Bytes::copy_from_slice(initialize.body());
         client = client.greeting(greeting.clone());
         if own_servers {
             client = client.exclusive(Some(greeting));

@@ -6,7 +6,7 @@ use super::*;
 fn texts_are_left_to_the_file_and_hashes_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("book.json");
-    let mut book = Book::open("k", path.clone());
+    let mut book = Book::open("k", path.clone(), &Arc::default());
     let pin = |kept: &mut Kept| drop(at_start(kept, &[tool()], Manner::Hold));
     book.change(pin).unwrap();
     let text = |kept: &Kept| {
@@ -31,7 +31,7 @@ fn texts_are_left_to_the_file_and_hashes_are_not() {
     assert!(!held(book.kept().unwrap(), &tool(), Manner::Hold));
     // Another program's word counts, with its texts.
     fs::remove_file(&path).unwrap();
-    let mut other = Book::open("k", path.clone());
+    let mut other = Book::open("k", path.clone(), &Arc::default());
     other.change(pin).unwrap();
     book.rest();
     book.refresh();

@@ -53,7 +53,7 @@ impl Connection {
     /// Whether it is not used any more, and some of what was asked of it is not answered
     /// yet.
     pub(in crate::upstream) fn runs_out(&self) -> bool {
-        self.has_ended() && !self.calls.numbers().is_empty()
+        self.has_ended() && (self.calls.passing().count() > 0 || !self.calls.numbers().is_empty())
     }
 
     /// It is lost.
