@@ -220,6 +220,8 @@ async fn memory_of_a_session() {
     let after = open_sessions(&gateway, 3000).await;
     let each = after.saturating_sub(before) * 1024 / 3000;
     eprintln!("figure: a session, release {release}: {each} bytes ({before} to {after} KiB)");
-    // 2 KiB are wanted. It was 5.9 before what is on disk was no longer in memory as well.
-    assert!(each < 4608, "{each} bytes");
+    // 2 KiB are wanted. It was 5.9 before what is on disk was no longer in memory as well, and
+    // 3.7 before clients of one program shared what they say of themselves and a request's
+    // state was smaller in this build.
+    assert!(each < 3072, "{each} bytes");
 }

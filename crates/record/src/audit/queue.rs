@@ -97,15 +97,7 @@ impl Queue {
     /// Opens the folder, and begins the task that writes.
     pub(super) fn begin(keep: Keep, sync: Sync, on_failure: OnFailure) -> io::Result<Arc<Self>> {
         let appender = Appender::new(keep)?;
-        let waiting = Arc::new(Waiting {
-            jobs: Mutex::default(),
-            came: Notify::new(),
-            hurry: Notify::new(),
-            room: Notify::new(),
-            on_failure,
-            is_failing: AtomicBool::new(false),
-            lost: AtomicU64::new(0),
-        });
+        let waiting = Arc::new(Waiting::new(on_failure));
         let write = writer::write_all(waiting.clone(), appender, sync);
         tasks::spawn(tasks::Kind::Upkeep, write);
         Ok(Arc::new(Self { waiting, sync }))
@@ -194,6 +186,18 @@ fn not_recorded() -> CallError {
 }
 
 impl Waiting {
+    fn new(on_failure: OnFailure) -> Self {
+        Self {
+            jobs: Mutex::default(),
+            came: Notify::new(),
+            hurry: Notify::new(),
+            room: Notify::new(),
+            on_failure,
+            is_failing: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
+        }
+    }
+
     /// Adds one; gives it back where there is no room. Where nobody writes any more, who
     /// waits for it is told that it is not written.
     fn push(
@@ -290,5 +294,61 @@ impl Waiting {
     pub(super) fn end(&self) {
         self.jobs.lock().is_closed = true;
         drop(self.take(Batch::default()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    /// Pushes as much as there is room for; gives how many that were.
+    fn fill(waiting: &Waiting, said: &[u8]) -> u64 {
+        let mut count = 0;
+        loop {
+            let time = UNIX_EPOCH + Duration::from_secs(count);
+            if waiting.push(Some((time, said)), None).is_some() {
+                return count;
+            }
+            count += 1;
+        }
+    }
+
+    #[test]
+    fn no_more_waits_than_may_in_number_and_in_bytes() {
+        let waiting = Waiting::new(OnFailure::Warn);
+        assert_eq!(fill(&waiting, b"x"), limits::AUDIT_QUEUE as u64);
+        let taken = waiting.take(Batch::default());
+        assert_eq!(taken.batch.len(), limits::AUDIT_QUEUE);
+        let seconds = taken.batch.iter().map(|(time, said)| {
+            assert_eq!(said, b"x");
+            time.duration_since(UNIX_EPOCH).unwrap().as_secs()
+        });
+        assert!(
+            seconds.eq(0..limits::AUDIT_QUEUE as u64),
+            "not in their order"
+        );
+        let large = vec![b'y'; 64 * 1024];
+        let count = fill(&waiting, &large);
+        assert_eq!(count as usize, limits::AUDIT_WAITING / large.len());
+    }
+
+    #[tokio::test]
+    async fn what_found_no_room_comes_when_there_is_some() {
+        let waiting = Arc::new(Waiting::new(OnFailure::Warn));
+        fill(&waiting, b"x");
+        let time = UNIX_EPOCH;
+        let rest = waiting.push(Some((time, b"last")), None).expect("no room");
+        let later = tokio::spawn({
+            let waiting = waiting.clone();
+            async move { waiting.push_later(rest).await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!later.is_finished());
+        drop(waiting.take(Batch::default()));
+        later.await.unwrap();
+        let taken = waiting.take(Batch::default());
+        let said: Vec<&[u8]> = taken.batch.iter().map(|(_, said)| said).collect();
+        assert_eq!(said, [b"last"]);
     }
 }

@@ -6,7 +6,9 @@
 //! buffer that it was read into, and counts in the budget of whoever it is for. What is small
 //! goes into one buffer for each call, which is used again by the call that comes to its
 //! place, so that nothing has to be allocated for a call once there were as many as may be.
-//! What is large is copied once, and shared by the messages of a call that have it.
+//! What is large is copied once, and shared by the messages of a call that have it; and where
+//! a small message ends as the one before it does, since we pass on what we were told, only
+//! its beginning is copied.
 
 use crate::limits;
 use bytes::Bytes;
@@ -59,8 +61,9 @@ struct Held {
 enum Written {
     /// Not kept.
     Nowhere,
-    /// In the buffer of the call, as most are.
-    Small(Range<u32>),
+    /// In the buffer of the call, as most are: its own beginning, and its end, which is that
+    /// of the message before where they are the same.
+    Small(Range<u32>, Range<u32>),
     Pieces(Vec<Piece>),
 }
 
@@ -100,6 +103,10 @@ const CHUNK: usize = 250;
 /// Chunks that there may be.
 // tidy: follows from a cap, which is in limits.rs
 const CHUNKS: usize = limits::TAP_CALLS.div_ceil(CHUNK);
+
+/// Messages are compared by so many bytes at once.
+// tidy: a step, not a cap
+const SAME: usize = 32;
 
 type Chunk = Box<[Mutex<Place>]>;
 
@@ -205,6 +212,10 @@ impl Ring {
         let before = std::mem::replace(&mut place.counted, cost);
         // What is below nothing comes out right in the sum.
         let more = cost.wrapping_sub(before);
+        if more == 0 {
+            // Most places have the room already, and cores wait for each other to count.
+            return self.bytes();
+        }
         let all = self.bytes.fetch_add(more, Ordering::Relaxed);
         all.wrapping_add(more)
     }
@@ -338,13 +349,32 @@ impl Kept {
     fn copy(&mut self, payload: &Payload) -> Written {
         let begun = self.small.len();
         let is_small = |piece: &Bytes| piece.len() < limits::TAP_SHARED_PIECE;
-        if payload.pieces().iter().all(is_small) {
-            for piece in payload.pieces() {
-                self.small.extend_from_slice(piece);
-            }
-            return Written::Small(range(begun, self.small.len()));
+        if !payload.pieces().iter().all(is_small) {
+            return self.copy_pieces(payload);
         }
-        self.copy_pieces(payload)
+        let Some((last, first)) = payload.pieces().split_last() else {
+            return Written::Small(0..0, 0..0);
+        };
+        let end = self.same_end(last);
+        for piece in first {
+            self.small.extend_from_slice(piece);
+        }
+        self.small
+            .extend_from_slice(&last[..last.len() - end.len()]);
+        Written::Small(range(begun, self.small.len()), end)
+    }
+
+    /// The end of the message before that this piece has as well, if it is worth the while.
+    fn same_end(&self, piece: &[u8]) -> Range<u32> {
+        let before = match self.messages.last().map(|held| &held.text) {
+            Some(Written::Small(own, end)) if end.is_empty() => own,
+            _ => return 0..0,
+        };
+        let there = &self.small[before.start as usize..before.end as usize];
+        let ((_, these), (_, those)) = (piece.as_rchunks::<SAME>(), there.as_rchunks::<SAME>());
+        let both = these.iter().rev().zip(those.iter().rev());
+        let same = both.take_while(|(one, other)| one == other).count() * SAME;
+        before.end - same as u32..before.end
     }
 
     fn copy_pieces(&mut self, payload: &Payload) -> Written {
@@ -397,7 +427,12 @@ impl Kept {
             length: held.length,
             text: match &held.text {
                 Written::Nowhere => None,
-                Written::Small(place) => Some(Text(SmallVec::from_iter([of_small(place)]))),
+                Written::Small(own, end) => Some(Text(SmallVec::from_iter(
+                    [own, end]
+                        .into_iter()
+                        .filter(|it| !it.is_empty())
+                        .map(of_small),
+                ))),
                 Written::Pieces(pieces) => Some(Text(pieces.iter().map(of).collect())),
             },
         });

@@ -64,6 +64,50 @@ fn a_place_that_is_used_again_tells_nothing_of_who_had_it() {
 }
 
 #[test]
+fn what_is_passed_on_is_kept_once_and_told_as_it_was() {
+    let ring = Ring::of(1024 * 1024);
+    let rest = format!(
+        r#","method":"tools/call","params":{{"x":"{}"}}}}"#,
+        "y".repeat(300)
+    );
+    let mut all = Vec::new();
+    for (edge, id) in [
+        (Edge::FromClient, "\"a\""),
+        (Edge::ToServer, "1"),
+        (Edge::FromServer, "1"),
+        (Edge::ToClient, "\"a\""),
+    ] {
+        let mut one = Payload::from(Bytes::from(format!("{{\"id\":{id}")));
+        match edge {
+            Edge::FromServer => one.push(Bytes::from(rest.replace('y', "z"))),
+            Edge::ToClient => {
+                one = payload(format!("{{\"id\":{id}{}", rest.replace('y', "z")).into())
+            }
+            _ => one.push(Bytes::from(rest.clone())),
+        }
+        all.push(one.clone().into_bytes());
+        ring.keep(1, edge, &one);
+    }
+    let texts = ring.of_call(1).unwrap().0;
+    let texts: Vec<Vec<u8>> = texts
+        .iter()
+        .map(|it| it.text.as_ref().unwrap().to_vec())
+        .collect();
+    assert_eq!(texts, all);
+    let length: usize = all.iter().map(Bytes::len).sum();
+    let kept = ring.place(1).lock().kept.small.len();
+    assert!(kept < length * 2 / 3, "{kept} of {length} bytes are kept");
+    // One that is the same, one that is shorter, none at all.
+    for text in ["{\"method\":\"x\",\"params\":{\"a\":12345}}", "5}}", ""] {
+        for _ in 0..3 {
+            ring.keep(1, Edge::FromServer, &payload(Bytes::from(text)));
+            let last = ring.of_call(1).unwrap().0.pop().unwrap();
+            assert_eq!(last.text.unwrap().to_vec(), text.as_bytes());
+        }
+    }
+}
+
+#[test]
 fn what_is_too_large_or_too_much_is_counted() {
     let ring = Ring::of(1024 * 1024);
     let one = payload(Bytes::from_static(b"{}"));
