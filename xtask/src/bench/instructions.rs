@@ -42,7 +42,7 @@ pub struct Options {
     /// Keep what callgrind wrote of the larger run, for callgrind_annotate
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// What each way of watching costs: nothing watched, metrics, metrics and audit
+    /// What each way of watching costs: nothing watched, metrics, with audit, with tap
     #[arg(long)]
     watching: bool,
     /// What a page of all servers' tools and a call among them cost, by how many there are
@@ -64,10 +64,11 @@ pub struct Options {
 
 /// Ways of watching, and the options of `serve` for each; the first is what the others
 /// are compared with.
-const WATCHING: [(&str, &[&str]); 3] = [
+const WATCHING: [(&str, &[&str]); 4] = [
     ("off", &["--unwatched"]),
     ("metrics", &[]),
     ("metrics and audit", &["--audit"]),
+    ("metrics and tap", &["--tap"]),
 ];
 
 /// Measures, and prints a line for each program, era and transport.

@@ -81,7 +81,7 @@ fn what_is_passed_on_is_kept_once_and_told_as_it_was() {
         match edge {
             Edge::FromServer => one.push(Bytes::from(rest.replace('y', "z"))),
             Edge::ToClient => {
-                one = payload(format!("{{\"id\":{id}{}", rest.replace('y', "z")).into())
+                one = payload(format!("{{\"id\":{id}{}", rest.replace('y', "z")).into());
             }
             _ => one.push(Bytes::from(rest.clone())),
         }
