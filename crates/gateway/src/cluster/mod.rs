@@ -24,7 +24,7 @@ pub use nodes::Node;
 pub use outposts::{Announced, Outpost, OutpostParts};
 pub use sign_ins::SignIns;
 pub use signed::{
-    ApplyKey, ApplyKeys, BadApplyKey, Document, NotApplied, Signed, Statement, TokenDigest,
+    ApplyKey, ApplyKeys, Approval, BadApplyKey, Document, NotApplied, Signed, Statement, TokenDigest,
 };
 
 use crate::{door::WrongTokens, limits, session::seal::Binding};

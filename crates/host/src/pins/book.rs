@@ -8,6 +8,7 @@ use super::{
     file,
     judge::{self, Found, Manner, Seen},
     kept::Kept,
+    signed::SignedPins,
 };
 use crate::{limits, observe::Noted, upstream::Connection};
 use std::{
@@ -121,6 +122,22 @@ impl Book {
         self.stripped = false;
         self.look = look(&self.path);
         Ok(())
+    }
+
+    /// Holds the server to what somebody has signed, where that is not what it is held to.
+    pub(super) fn adopt(&mut self, signed: Option<&SignedPins>) {
+        let Ok(kept) = self.kept() else { return };
+        if kept.signed.as_deref() == signed.map(SignedPins::digest) {
+            return;
+        }
+        let mut adopted = kept.clone();
+        if let Err(fault) = self.change(|kept| kept.adopt(signed)) {
+            adopted.adopt(signed);
+            self.kept = Some(adopted);
+            if !std::mem::replace(&mut self.told, true) {
+                tracing::warn!(server = self.key, %fault, "what is pinned of it cannot be kept, and holds until we end");
+            }
+        }
     }
 
     /// The same as [`kept`](Self::kept), with the texts where they can be read.
