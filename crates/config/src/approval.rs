@@ -72,7 +72,7 @@ impl Binding {
 
     /// Whether a yes to this one is a yes to the other: the same, with nothing of
     /// the repository that is not as it was.
-    fn covers(&self, now: &Self) -> bool {
+    pub(crate) fn covers(&self, now: &Self) -> bool {
         self.is_same_entry(now) && contents::covers(&self.contents, &now.contents)
     }
 

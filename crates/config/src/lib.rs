@@ -46,7 +46,9 @@ pub use entry::{
 };
 pub use environment::{Environment, Variables};
 pub use fault::{Fault, Source};
-pub use load::{Configured, Document, Loaded, Looked, Outcome, Request, Standing, faults_of, load};
+pub use load::{
+    Applied, Configured, Document, Loaded, Looked, Outcome, Request, Standing, faults_of, load,
+};
 pub use places::{Places, moved_inside};
 pub use policy::Verdict;
 pub use read::read;

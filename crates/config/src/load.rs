@@ -35,9 +35,17 @@ pub struct Request {
     pub own_program: Option<PathBuf>,
     /// Where the files of the scopes are; without it there are none.
     pub places: Option<Places>,
-    /// What holds for this machine as for others beside it. It is settings of the user's,
-    /// and counts before those on this machine.
-    pub applied: Arc<[Document]>,
+    /// What holds for this machine as for others beside it.
+    pub applied: Applied,
+}
+
+/// What holds for this machine as for others beside it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Settings of the user's, which count before those on this machine.
+    pub documents: Arc<[Document]>,
+    /// What was approved for all of them, beside what is approved on this machine.
+    pub approvals: Arc<[Binding]>,
 }
 
 /// Settings that are in no file.
@@ -237,7 +245,12 @@ pub fn load(request: &Request) -> Loaded {
         gather::managed(places, &mut gathered, &mut loaded);
         loaded.environment.settle(&places.approvals());
         gather::scopes(places, request.strict, &mut gathered, &mut loaded);
-        gather::applied(places, &request.applied, &mut gathered, &mut loaded);
+        gather::applied(
+            places,
+            &request.applied.documents,
+            &mut gathered,
+            &mut loaded,
+        );
         gathered.settle_rules(&mut loaded);
     }
     // Where nothing else counts there is nothing to fetch either.

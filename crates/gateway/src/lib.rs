@@ -23,9 +23,9 @@ mod wrong_tokens;
 pub use admission::Admission;
 pub use announcement::Announcement;
 pub use cluster::{
-    Announced, Applied, AppliedBook, AppliedPage, ApplyError, ApplyKey, ApplyKeys, BadApplyKey,
-    BadKeys, Cluster, ClusterKeys, ClusterParts, Document, Lease, LeaseOf, Looked, Node,
-    NotApplied, Outpost, OutpostParts, Runs, SignIns, Signed, Statement, TokenDigest,
+    Announced, Applied, AppliedBook, AppliedPage, ApplyError, ApplyKey, ApplyKeys, Approval,
+    BadApplyKey, BadKeys, Cluster, ClusterKeys, ClusterParts, Document, Lease, LeaseOf, Looked,
+    Node, NotApplied, Outpost, OutpostParts, Runs, SignIns, Signed, Statement, TokenDigest,
 };
 pub use control::{
     Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,

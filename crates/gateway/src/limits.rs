@@ -245,6 +245,20 @@ pub const FORWARDS: usize = 1024;
 pub const LINKS_IDLE: usize = 64;
 /// Connections that other replicas have to this one.
 pub const LINKS: usize = 4096;
+/// Bytes of a link to another replica that go into one message of NATS: larger ones are
+/// slower there.
+pub const POST_CHUNK: usize = 128 * 1024;
+/// Bytes on their way to somebody who has not taken them yet.
+pub const POST_CREDIT: usize = 1024 * 1024;
+/// What a message counts for at least.
+pub const POST_LEAST: usize = 1024;
+/// Messages of one link that wait to be taken: more than anybody may send.
+pub const POST_WAITING: usize = 2048;
+/// Links that came by NATS and wait to be attended to.
+pub const POST_COMERS: usize = 64;
+/// For how long a replica that could not be dialled is not dialled again, where NATS is a
+/// way to it.
+pub const WAY_AGAIN: Duration = Duration::from_secs(30);
 /// How long a connection to another replica may take.
 pub const LINK_CONNECT: Duration = Duration::from_secs(2);
 /// How long an idle connection between replicas is kept open by whoever was connected to.

@@ -165,6 +165,8 @@ pub const PAGES: usize = 8;
 pub const PINNED_BYTES: usize = 64 * 1024;
 /// The same of all definitions of one server together; hashes are kept of all.
 pub const PINS_TEXT: usize = 4 * 1024 * 1024;
+/// The same of pins of a server that are signed for several machines.
+pub const SIGNED_PINS_TEXT: usize = 64 * 1024;
 /// Principals of one server who have a book of pins; further ones share one.
 pub const PIN_BOOKS: usize = 64;
 /// Tools of one server that are pinned, and prompts; what is new beyond them waits

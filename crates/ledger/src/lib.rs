@@ -16,6 +16,7 @@ mod lives;
 mod memory;
 #[cfg(feature = "cluster")]
 mod nats;
+mod post;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod watch;
@@ -26,6 +27,7 @@ pub use lives::{Life, Lives, Others};
 pub use memory::Memory;
 #[cfg(feature = "cluster")]
 pub use nats::{Joining, Nats, Store};
+pub use post::{Arrival, Post};
 #[cfg(feature = "sqlite")]
 pub use sqlite::Sqlite;
 pub use watch::{Change, Watch};

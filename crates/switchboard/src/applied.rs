@@ -4,7 +4,7 @@
 
 use crate::{
     listen::Joined,
-    pipeline::{Follower, Governed},
+    pipeline::{Follower, Governed, Holding},
     tokens,
 };
 use parking_lot::{Mutex, RwLock};
@@ -14,9 +14,13 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use switchboard_config::Document;
+use switchboard_config::{
+    self as config, Document,
+    approval::{Binding, contents::Content},
+};
 use switchboard_gateway::{
-    Applied, ClientToken, Cluster, ClusterKeys, LiveTokens, Signed, Statement, TokenDigest, limits,
+    Applied, Approval, ClientToken, Cluster, ClusterKeys, LiveTokens, Signed, Statement,
+    TokenDigest, limits,
 };
 use switchboard_local::private;
 use tokio::sync::watch;
@@ -64,6 +68,32 @@ impl Followed {
     }
 }
 
+/// What a statement says, as it holds here.
+fn holding(statement: &Statement) -> Holding {
+    let pins = statement.pins.iter();
+    let pins = pins.map(|(key, pins)| (key.clone(), Arc::new(pins.clone())));
+    Holding {
+        configured: config::Applied {
+            documents: documents(statement),
+            approvals: statement.approvals.iter().map(binding).collect(),
+        },
+        pins: Some(Arc::new(pins.collect())),
+    }
+}
+
+/// What an approval that was applied is bound to.
+fn binding(approval: &Approval) -> Binding {
+    let contents = approval.contents.iter();
+    let contents = contents.map(|(path, content)| (PathBuf::from(path), Content::parse(content)));
+    Binding {
+        name: approval.name.clone(),
+        directory: PathBuf::from(&approval.directory),
+        program: approval.program.as_ref().map(PathBuf::from),
+        entry: approval.entry.clone(),
+        contents: contents.collect(),
+    }
+}
+
 /// A statement's settings, as they are read.
 pub(crate) fn documents(statement: &Statement) -> Arc<[Document]> {
     let documents = statement.documents.iter();
@@ -79,7 +109,7 @@ pub(crate) fn documents(statement: &Statement) -> Arc<[Document]> {
 pub(crate) struct Following {
     cluster: Arc<Cluster>,
     kept: Followed,
-    documents: Arc<RwLock<Arc<[Document]>>>,
+    holds: Arc<RwLock<Holding>>,
     follower: Follower,
     newest: watch::Receiver<Option<Arc<Signed>>>,
 }
@@ -96,7 +126,7 @@ impl Following {
         let mut this = Self {
             cluster: joined.cluster.clone(),
             kept,
-            documents: governed.options().applied.clone(),
+            holds: governed.options().applied.clone(),
             follower: governed.follower().clone(),
             newest: applied.newest(),
         };
@@ -123,8 +153,8 @@ impl Following {
     /// Runs this version, or goes on with the one before.
     fn run(&self, signed: &Signed) {
         let version = signed.statement.version;
-        let now = documents(&signed.statement);
-        let before = std::mem::replace(&mut *self.documents.write(), now);
+        let now = holding(&signed.statement);
+        let before = std::mem::replace(&mut *self.holds.write(), now);
         match self.follower.reload() {
             Ok(_) => {
                 self.kept.keep(signed);
@@ -132,7 +162,7 @@ impl Following {
                 tracing::info!(version, "this replica runs what was applied to the cluster");
             }
             Err(why) => {
-                *self.documents.write() = before;
+                *self.holds.write() = before;
                 // What was wrong with it is forgotten.
                 let _ = self.follower.reload();
                 self.cluster.applied().is_run(version, false);

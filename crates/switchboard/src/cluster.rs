@@ -198,6 +198,7 @@ impl Join {
             followed: kept.read(),
             strict: self.strict,
             ledger: ledger.clone(),
+            post: Some(ledger.clone()),
             keys,
             tls,
             listener,

@@ -9,7 +9,7 @@ use switchboard_config::{self as config, Entry, Permissions, Scope, Source, Tran
 use switchboard_host::{
     Host, ServerSpec,
     permission::{Answers, Effect, Mode, Origin, Pinned, RuleFault, Rules},
-    pins::{Keeping, Pinning},
+    pins::{Keeping, Pinning, Signed},
 };
 
 /// Who is behind the calls.
@@ -44,6 +44,8 @@ pub(crate) struct Governance<'a> {
     pub(crate) mode: Option<Mode>,
     /// Where answers and pins are kept.
     pub(crate) data: Option<&'a Path>,
+    /// What definitions are to be, if somebody is followed who says so.
+    pub(crate) signed: Option<&'a Signed>,
 }
 
 /// What else there is to do once a host has its rules.
@@ -104,7 +106,7 @@ impl Governance<'_> {
         let told = |fault: &&RuleFault| !matches!(fault, RuleFault::FromProject { .. });
         let warnings = faults.iter().filter(told).map(ToString::to_string);
         let pins = Pins {
-            keepings: keepings(servers(), via, permissions),
+            keepings: keepings(servers(), via, permissions, self.signed),
             warnings: warnings.collect(),
         };
         Ok((rules, pins))
@@ -136,8 +138,12 @@ impl Governance<'_> {
         };
         let guard = host.guard();
         if let Some(data) = self.data {
+            let kept = guard.pins_in(&data.join("pins"));
+            if let Some(signed) = self.signed {
+                kept.follow(signed.clone());
+            }
             let pinned = Pinned {
-                pins: guard.pins_in(&data.join("pins")),
+                pins: kept,
                 servers: pins.keepings,
                 user: USER.iter().map(|name| Arc::from(*name)).collect(),
             };
@@ -160,15 +166,18 @@ fn keepings<'a>(
     servers: impl Iterator<Item = (&'a Entry, &'a ServerSpec)>,
     via: &HashMap<String, ViaGateway>,
     permissions: &Permissions,
+    signed: Option<&Signed>,
 ) -> HashMap<String, Keeping> {
     let keeping = |(entry, _): (&Entry, &ServerSpec)| {
+        let key = pin_key(entry);
+        let is_signed = signed.is_some_and(|signed| signed.contains_key(&key));
         let pinning = match pinning(entry, permissions) {
-            Pinning::Off => Pinning::Off,
+            Pinning::Off if !is_signed => Pinning::Off,
             // Its gateway sees to it.
             _ if via.contains_key(&entry.name) => Pinning::Elsewhere,
+            _ if is_signed => Pinning::Hold,
             pinning => pinning,
         };
-        let key = pin_key(entry);
         (entry.name.clone(), Keeping { key, pinning })
     };
     servers.map(keeping).collect()

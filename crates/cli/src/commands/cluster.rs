@@ -3,6 +3,7 @@
 mod applied;
 mod difference;
 mod status;
+mod vouched;
 
 use crate::{
     commands::listen::address,
@@ -56,8 +57,8 @@ pub enum Action {
     },
     /// Print how NATS is set up for a cluster
     NatsConfig,
-    /// Apply settings and tokens to all replicas: signed, shown first, and kept with the versions
-    /// before it
+    /// Apply settings, tokens, approvals and pins to all replicas: signed, shown first, and kept
+    /// with the versions before it
     #[command(
         override_usage = "switchboard cluster apply [OPTIONS] --sign-with <FILE>\n           --cluster <URL> --cluster-key-file <FILE> [FILE]..."
     )]

@@ -53,7 +53,7 @@ impl fmt::Display for Content {
 
 impl Content {
     /// Reads what [`Display`](fmt::Display) writes.
-    pub(super) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         match text.split_once(':') {
             Some(("sha256", hash)) => Self::Bytes(hash.to_owned()),
             Some(("link", path)) => Self::Leads(path.into()),

@@ -14,12 +14,13 @@ use crate::{
     settings::{Lists, Named},
     usage,
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 /// Decides about all of them.
 pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loaded) {
     let entries = gathered.take();
     let mut store = Store::default();
+    let mut applied = &*request.applied.approvals;
     if let Some(places) = &request.places
         && entries.iter().any(|entry| entry.inside)
     {
@@ -34,7 +35,9 @@ pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loa
                 let source = crate::Source::File(places.approvals());
                 let fault = crate::Fault::whole(source, problem, hint);
                 loaded.faults.push((Scope::Project, fault));
-                // Nor may a list approve it again for the first time.
+                // What was refused here is not known. Nor may a list approve it again for
+                // the first time.
+                applied = &[];
                 gathered.everywhere.clear();
                 gathered.here.clear();
             }
@@ -44,6 +47,7 @@ pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loa
         gathered: &gathered,
         request,
         store: &store,
+        applied,
     };
     loaded.switched_off = settling.all(|lists| &lists.off).cloned().collect();
     let denied = loaded.policy.denied_addresses();
@@ -64,6 +68,8 @@ struct Settling<'a> {
     gathered: &'a Gathered,
     request: &'a Request,
     store: &'a Store,
+    /// What was approved for this machine and others.
+    applied: &'a [Binding],
 }
 
 impl Settling<'_> {
@@ -141,17 +147,28 @@ impl Settling<'_> {
         // Its files are read only where somebody has spoken of it: a repository
         // could name any number of large ones.
         let listed = self.listed(entry);
-        if !self.store.knows(&entry.name, &approval::directory(entry)) && listed.is_none() {
+        let directory = approval::directory(entry);
+        let applied = self.applied_to(entry, &directory);
+        if !self.store.knows(&entry.name, &directory) && listed.is_none() && applied.is_none() {
             return (Standing::PendingApproval, None);
         }
         let binding = Binding::of(entry, places);
         let because = match self.store.decision(&binding) {
             Decision::Approved => "you approved it as it is".to_owned(),
             Decision::Rejected => return (Standing::Rejected, Some("you rejected it".to_owned())),
+            _ if applied.is_some_and(|applied| applied.covers(&binding)) => {
+                "approved as it is for all replicas of the cluster".to_owned()
+            }
             Decision::Changed(differences) => {
                 return (Standing::PendingApproval, Some(changed(&differences)));
             }
             Decision::Open => match listed.filter(|_| binding.obstacle().is_none()) {
+                // A list approves what nobody has looked at, and somebody has looked at this.
+                _ if applied.is_some() => {
+                    let differences = applied.map(|it| it.differences(&binding));
+                    let changed = changed(&differences.unwrap_or_default());
+                    return (Standing::PendingApproval, Some(changed));
+                }
                 Some(place) => {
                     loaded.pins.push(binding.clone());
                     entry.pin = Some(Arc::new(Pin {
@@ -171,6 +188,12 @@ impl Settling<'_> {
         let bound = Bound::new(entry, Ground::of(entry, places), binding.contents);
         entry.bound = Some(Arc::new(bound));
         (Standing::Active, Some(because))
+    }
+
+    /// What was approved for this machine and others under this name there.
+    fn applied_to(&self, entry: &Entry, directory: &Path) -> Option<&Binding> {
+        let mut applied = self.applied.iter();
+        applied.find(|it| it.name == entry.name && it.directory == directory)
     }
 
     /// The user's own list that approves it, the first time it is seen. A name

@@ -10,6 +10,8 @@ use switchboard_local::{hex, random};
 /// Digits of what is random in a session's id, and of what proves it.
 const RANDOM: usize = 32; // tidy: a form
 const PROOF: usize = 16; // tidy: a form
+/// Bytes of what proves a message.
+pub(super) const TAG: usize = 16; // tidy: a form
 
 /// The keys of a cluster: the first is used, all are good.
 pub struct ClusterKeys(Vec<Key>);
@@ -27,6 +29,8 @@ struct Whole {
     hides: Seal,
     /// What clients hold for us.
     wraps: Seal,
+    /// What goes from replica to replica through NATS.
+    frames: hmac::Key,
     /// What says nothing of it, and is the same wherever it is.
     name: String,
 }
@@ -140,6 +144,21 @@ impl ClusterKeys {
         keys.find_map(|whole| whole.wraps.open(sealed, binding))
     }
 
+    /// What shows that a message was sent by a replica; nothing where this is a worker's key.
+    pub(super) fn tag(&self, message: &[&[u8]]) -> Option<Vec<u8>> {
+        let whole = self.0[0].whole.as_ref()?;
+        Some(tagged(&whole.frames, message).as_ref()[..TAG].to_vec())
+    }
+
+    /// Whether a replica has sent a message.
+    pub(super) fn is_tagged(&self, message: &[&[u8]], tag: &[u8]) -> bool {
+        let mut keys = self.0.iter().filter_map(|key| key.whole.as_ref());
+        keys.any(|whole| {
+            let ours = tagged(&whole.frames, message);
+            bool::from(ours.as_ref()[..TAG].ct_eq(tag))
+        })
+    }
+
     /// Opens what stands under a name.
     pub(super) fn open(&self, sealed: &[u8], name: &str) -> Option<Vec<u8>> {
         let mut keys = self.0.iter();
@@ -181,6 +200,7 @@ impl Key {
                     proves: signs("session ids", &line),
                     hides: Seal::of(derived("secrets", &line).as_ref()),
                     wraps: Seal::of(derived("states", &line).as_ref()),
+                    frames: signs("frames", &line),
                     name: hex(&derived("name", &line).as_ref()[..8]),
                 };
                 (workers(&line)?, Some(whole))
@@ -205,6 +225,15 @@ impl Key {
 
 fn signs(what: &str, key: &str) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, derived(what, key).as_ref())
+}
+
+fn tagged(key: &hmac::Key, message: &[&[u8]]) -> hmac::Tag {
+    let mut context = hmac::Context::with_key(key);
+    for part in message {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part);
+    }
+    context.sign()
 }
 
 fn derived(what: &str, key: &str) -> digest::Digest {

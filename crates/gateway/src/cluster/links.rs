@@ -1,7 +1,7 @@
 //! Links to other replicas: HTTP over TLS, on connections that are kept for the next
-//! request.
+//! request, and go through NATS where a replica cannot be dialled.
 
-use super::{fingerprint, nodes::Node};
+use super::{fingerprint, nodes::Node, posted::Posted};
 use crate::limits;
 use bytes::Bytes;
 use futures_util::Stream;
@@ -19,10 +19,12 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Instant,
 };
 use switchboard_tasks as tasks;
-use switchboard_transport::dial::{LinkStream, LinkTls};
+use switchboard_transport::dial::{LinkOver, LinkStream, LinkTls};
 use tokio::{
+    io::{AsyncRead, AsyncWrite, DuplexStream},
     net::TcpStream,
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -33,6 +35,7 @@ type Sender = SendRequest<Full<Bytes>>;
 /// Links to all replicas.
 pub(crate) struct Links {
     tls: LinkTls,
+    posted: Option<Arc<Posted>>,
     peers: Mutex<HashMap<String, Arc<Peer>>>,
 }
 
@@ -40,6 +43,8 @@ pub(crate) struct Links {
 struct Peer {
     idle: Mutex<Vec<Sender>>,
     flights: Arc<Semaphore>,
+    /// Since when NATS is the only way to it.
+    over_nats: Mutex<Option<Instant>>,
 }
 
 /// Why there is no answer.
@@ -62,9 +67,10 @@ pub(crate) enum Answered {
 }
 
 impl Links {
-    pub(super) fn new(tls: LinkTls) -> Self {
+    pub(super) fn new(tls: LinkTls, posted: Option<Arc<Posted>>) -> Self {
         Self {
             tls,
+            posted,
             peers: Mutex::default(),
         }
     }
@@ -80,6 +86,7 @@ impl Links {
         let peer = Arc::new(Peer {
             idle: Mutex::default(),
             flights: Arc::new(Semaphore::new(limits::FORWARDS)),
+            over_nats: Mutex::default(),
         });
         peers.insert(id.to_owned(), peer.clone());
         peer
@@ -105,7 +112,7 @@ impl Links {
             let is_kept = kept.is_some();
             let mut sender = match kept {
                 Some(sender) => sender,
-                None => self.connect(node).await?,
+                None => self.connect(id, node, &peer).await?,
             };
             if sender.ready().await.is_err() {
                 match is_kept {
@@ -125,17 +132,69 @@ impl Links {
         }
     }
 
-    async fn connect(&self, node: &Node) -> Result<Sender, NoAnswer> {
-        let stream = shaken(&self.tls, node).await?;
-        let shaken = http1::handshake(TokioIo::new(stream)).await;
-        let (sender, connection) = shaken.map_err(|_| NoAnswer::Unreachable)?;
-        tasks::spawn(tasks::Kind::Connection, async move {
-            if let Err(fault) = connection.await {
-                tracing::debug!(%fault, "a link to another replica ended badly");
-            }
-        });
-        Ok(sender)
+    /// The replicas that are reached through NATS alone.
+    pub(super) fn over_nats(&self) -> Vec<String> {
+        let peers = self.peers.lock();
+        let over = peers
+            .iter()
+            .filter(|(_, peer)| peer.over_nats.lock().is_some());
+        let mut over: Vec<String> = over.map(|(id, _)| id.clone()).collect();
+        over.sort();
+        over
     }
+
+    /// A connection to a replica: directly, or through NATS where nobody can dial it.
+    async fn connect(&self, id: &str, node: &Node, peer: &Peer) -> Result<Sender, NoAnswer> {
+        let is_recent = |since: Instant| since.elapsed() < limits::WAY_AGAIN;
+        let since = *peer.over_nats.lock();
+        if since.is_some_and(is_recent)
+            && let Some(stream) = self.through_nats(id, node).await
+        {
+            return spoken(stream).await;
+        }
+        let why = match shaken(&self.tls, node).await {
+            Ok(stream) => {
+                *peer.over_nats.lock() = None;
+                return spoken(stream).await;
+            }
+            Err(why) => why,
+        };
+        let Some(stream) = self.through_nats(id, node).await else {
+            *peer.over_nats.lock() = None;
+            return Err(why);
+        };
+        if peer.over_nats.lock().replace(Instant::now()).is_none() {
+            let address = &node.address;
+            tracing::warn!(replica = id, %address, "a replica cannot be dialled: what is for it goes through NATS");
+        }
+        spoken(stream).await
+    }
+
+    /// A connection through NATS to the replica that it should be.
+    async fn through_nats(&self, id: &str, node: &Node) -> Option<LinkOver<DuplexStream>> {
+        let posted = self.posted.as_ref()?;
+        let shaking = async {
+            let stream = posted.connect(id).await.ok()??;
+            let is_announced = |shown: &[u8]| fingerprint(shown) == node.fingerprint;
+            self.tls.connect(stream, is_announced).await.ok()
+        };
+        timeout(limits::LINK_CONNECT, shaking).await.ok()?
+    }
+}
+
+/// HTTP on a connection.
+async fn spoken<S>(stream: S) -> Result<Sender, NoAnswer>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let shaken = http1::handshake(TokioIo::new(stream)).await;
+    let (sender, connection) = shaken.map_err(|_| NoAnswer::Unreachable)?;
+    tasks::spawn(tasks::Kind::Connection, async move {
+        if let Err(fault) = connection.await {
+            tracing::debug!(%fault, "a link to another replica ended badly");
+        }
+    });
+    Ok(sender)
 }
 
 /// A connection to a replica that is the one that it should be.

@@ -6,12 +6,14 @@
 //! takes the session over, by compare and set, as it would on one machine.
 
 mod applied;
+mod beat;
 mod keys;
 mod leases;
 mod links;
 mod news;
 mod nodes;
 pub(crate) mod outposts;
+mod posted;
 mod sign_ins;
 mod signed;
 mod turns;
@@ -22,13 +24,16 @@ pub use leases::{Lease, LeaseOf};
 pub(crate) use links::{Answered, NoAnswer};
 pub use nodes::Node;
 pub use outposts::{Announced, Outpost, OutpostParts};
+pub(crate) use posted::Posted;
 pub use sign_ins::SignIns;
 pub use signed::{
-    ApplyKey, ApplyKeys, BadApplyKey, Document, NotApplied, Signed, Statement, TokenDigest,
+    ApplyKey, ApplyKeys, Approval, BadApplyKey, Document, NotApplied, Signed, Statement,
+    TokenDigest,
 };
 
 use crate::{door::WrongTokens, limits, session::seal::Binding};
 use aws_lc_rs::digest;
+use beat::Beat;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Request, Response};
 use http_body_util::Full;
@@ -45,10 +50,10 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 use switchboard_host::FarReach;
-use switchboard_ledger::{Ledger, LedgerError, Lives, Others};
+use switchboard_ledger::{Ledger, LedgerError, Lives, Others, Post};
 use switchboard_local::hex;
 use switchboard_transport::dial::{LinkTls, WORKER_NAMES, is_made_out_to};
 use tokio::net::TcpListener;
@@ -81,6 +86,8 @@ pub struct Cluster {
     sign_ins: SignIns,
     /// What was applied to all replicas.
     applied: Applied,
+    /// The way through NATS, where replicas cannot dial each other.
+    posted: Option<Arc<Posted>>,
     /// Wrong tokens, here and elsewhere.
     wrong_tokens: Arc<WrongTokens>,
     /// Whether no session begins that would end with this replica.
@@ -93,6 +100,8 @@ pub struct Cluster {
 pub struct ClusterParts {
     /// What all replicas share.
     pub ledger: Arc<dyn Ledger>,
+    /// The way to replicas that cannot be dialled, where there is one.
+    pub post: Option<Arc<dyn Post>>,
     /// The keys of the cluster.
     pub keys: ClusterKeys,
     /// By what replicas know each other.
@@ -134,6 +143,7 @@ impl Cluster {
         let keys = Arc::new(parts.keys);
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let id = keys::replica(parts.name.as_deref())?;
+        let posted = parts.post.map(|post| Posted::new(post, keys.clone(), &id));
         Ok(Arc::new(Self {
             sign_ins: SignIns::new(parts.ledger.clone(), keys.clone(), &id),
             news: News::new(parts.ledger.clone()),
@@ -148,7 +158,8 @@ impl Cluster {
             id,
             nodes: Arc::new(Nodes::new(parts.ledger, keys.clone())),
             keys,
-            links: Links::new(parts.tls.clone()),
+            links: Links::new(parts.tls.clone(), posted.clone()),
+            posted,
             tls: parts.tls,
             address: parts.advertised.unwrap_or_else(|| at.to_string()),
             version: parts.version,
@@ -354,7 +365,17 @@ impl Cluster {
     /// Says that it is there, looks who else is and what has changed that all have, until
     /// it is stopped itself.
     pub(crate) async fn keep(&self, sessions: impl Fn() -> usize) {
-        tokio::join!(self.keep_known(sessions), self.keep_told());
+        let posted = async {
+            if let Some(posted) = &self.posted {
+                posted.keep().await;
+            }
+        };
+        tokio::join!(self.keep_known(sessions), self.keep_told(), posted);
+    }
+
+    /// Links that others have begun through NATS, where that is a way.
+    pub(crate) fn posted(&self) -> Option<&Arc<Posted>> {
+        self.posted.as_ref()
     }
 
     async fn keep_told(&self) {
@@ -389,6 +410,9 @@ impl Cluster {
             self.told.cancel();
             if self.nodes.look().await.is_ok() {
                 self.links.retain(|id| self.nodes.get(id).is_some());
+                if let Some(posted) = &self.posted {
+                    posted.retain(|id| self.nodes.is_alive(id));
+                }
                 let others = self
                     .nodes
                     .all()
@@ -412,59 +436,6 @@ impl Cluster {
 async fn gone(nodes: Arc<Nodes>, owner: String) {
     while nodes.is_alive(&owner) {
         tokio::time::sleep(limits::NODES_LOOK).await;
-    }
-}
-
-/// What was said last, and when.
-#[derive(Default)]
-struct Beat {
-    revision: Option<u64>,
-    at: Option<Instant>,
-    news: (bool, Runs, u32),
-    /// How long that took.
-    lag_ms: Option<u64>,
-    /// Whether it was tried in vain before anybody was told at all.
-    was_in_vain: bool,
-}
-
-impl Beat {
-    async fn say(&mut self, cluster: &Cluster, sessions: &impl Fn() -> usize) {
-        let (draining, runs) = (cluster.is_draining(), cluster.applied.runs());
-        let guesses = cluster.wrong_tokens.lately();
-        let news = (draining, runs, guesses);
-        let is_recent = self.at.is_some_and(|at| at.elapsed() < limits::NODE_BEAT);
-        if is_recent && news == self.news {
-            return;
-        }
-        let node = Node {
-            version: cluster.version.clone(),
-            address: cluster.address.clone(),
-            fingerprint: fingerprint(cluster.tls.own()),
-            draining,
-            sessions: sessions(),
-            since: cluster.since,
-            lag_ms: self.lag_ms,
-            applied: runs.version,
-            unusable: runs.unusable,
-            guesses,
-            ..Node::default()
-        };
-        let begun = Instant::now();
-        let said = cluster.nodes.say(&cluster.id, &node, self.revision).await;
-        self.lag_ms = u64::try_from(begun.elapsed().as_millis()).ok();
-        match said {
-            Ok((revision, was_lost)) => {
-                (self.revision, self.at, self.news) = (revision, Some(Instant::now()), news);
-                if was_lost || std::mem::take(&mut self.was_in_vain) {
-                    tracing::warn!("other replicas may have taken this one for dead");
-                    cluster.lost.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-            Err(fault) => {
-                self.was_in_vain |= self.revision.is_none();
-                tracing::debug!(%fault, "other replicas cannot be told that this one is there");
-            }
-        }
     }
 }
 

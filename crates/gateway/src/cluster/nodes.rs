@@ -49,6 +49,9 @@ pub struct Node {
     /// Wrong tokens that it was shown lately, in a second.
     #[serde(default)]
     pub guesses: u32,
+    /// The replicas that it reaches through NATS alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_nats: Vec<String>,
 }
 
 /// Replicas, as this one knows them.

@@ -5,7 +5,8 @@
 use crate::limits;
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
+use switchboard_host::pins::SignedPins;
 use switchboard_local::{hex, random};
 use zeroize::Zeroizing;
 
@@ -13,14 +14,17 @@ use zeroize::Zeroizing;
 const SECRET: &str = "sign:";
 const PUBLIC: &str = "apply:";
 
-/// The form of what is signed: one byte for it, the signer's key, the signature, and what
-/// was signed.
-const FORM: u8 = 1;
+/// The forms of what is signed: one byte for it, the signer's key, the signature, and what
+/// was signed. The second has approvals and pins.
+const FORMS: [u8; 2] = [1, 2];
 const KEY: usize = 32; // tidy: a form
 const SIGNATURE: usize = 64; // tidy: a form
 
-/// What a signature is about, so that it is good for nothing else.
-const ABOUT: &[u8] = b"switchboard cluster apply 1\0";
+/// What a signature is about, so that it is good for nothing else, nor for another form.
+fn about(form: u8, text: &[u8]) -> Vec<u8> {
+    let about = format!("switchboard cluster apply {form}\0");
+    [about.as_bytes(), text].concat()
+}
 
 /// What holds for all replicas.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +43,41 @@ pub struct Statement {
     /// Who comes in by which token.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<TokenDigest>,
+    /// Entries of repositories that may run, each bound to what it would.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
+    /// What definitions of servers are to be, by what they are pinned under.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pins: BTreeMap<String, SignedPins>,
+}
+
+impl Statement {
+    /// The form in which it is written: whoever does not know what more it says than an
+    /// earlier program could must not go by the rest.
+    fn form(&self) -> u8 {
+        match self.approvals.is_empty() && self.pins.is_empty() {
+            true => FORMS[0],
+            false => FORMS[1],
+        }
+    }
+}
+
+/// An entry of a repository that may run, and what that means: the same that an approval on
+/// one machine is bound to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// The server.
+    pub name: String,
+    /// The real directory of the file that it is written in.
+    pub directory: String,
+    /// The file that its command is, where that can be said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// The entry as written.
+    pub entry: serde_json::Value,
+    /// What of it lies in the repository, and what that was.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub contents: BTreeMap<String, String>,
 }
 
 /// A file of settings.
@@ -189,9 +228,10 @@ impl ApplyKey {
     /// Signs.
     pub fn sign(&self, statement: &Statement) -> Vec<u8> {
         let text = serde_json::to_vec(statement).unwrap_or_default();
-        let signature = self.0.sign(&[ABOUT, &text].concat());
+        let form = statement.form();
+        let signature = self.0.sign(&about(form, &text));
         let key = self.0.public_key().as_ref();
-        [&[FORM], key, signature.as_ref(), &text].concat()
+        [&[form], key, signature.as_ref(), &text].concat()
     }
 }
 
@@ -228,7 +268,7 @@ impl ApplyKeys {
     /// Why it does not count.
     pub fn open(&self, bytes: &[u8]) -> Result<Signed, NotApplied> {
         let (form, rest) = bytes.split_first().ok_or(NotApplied::Altered)?;
-        if *form != FORM {
+        if !FORMS.contains(form) {
             return Err(NotApplied::Newer(*form));
         }
         let (key, rest) = rest.split_at_checked(KEY).ok_or(NotApplied::Altered)?;
@@ -243,9 +283,9 @@ impl ApplyKeys {
             return Err(NotApplied::Stranger(signer));
         }
         let signed = UnparsedPublicKey::new(&ED25519, key);
-        let verified = signed.verify(&[ABOUT, text].concat(), signature);
+        let verified = signed.verify(&about(*form, text), signature);
         verified.map_err(|_| NotApplied::Forged)?;
-        let statement = serde_json::from_slice(text).map_err(|_| NotApplied::Altered)?;
+        let statement: Statement = serde_json::from_slice(text).map_err(|_| NotApplied::Altered)?;
         Ok(Signed {
             statement,
             signer,
@@ -312,6 +352,28 @@ mod tests {
         let mut unsigned = bytes;
         unsigned[1 + KEY..1 + KEY + SIGNATURE].fill(0);
         assert_eq!(keys.open(&unsigned), Err(NotApplied::Unsigned));
+    }
+
+    #[test]
+    fn a_program_that_knows_no_approvals_does_not_go_by_the_rest() {
+        let (key, keys) = pair();
+        assert_eq!(key.sign(&statement())[0], FORMS[0]);
+        let approval = Approval {
+            name: "a".into(),
+            directory: "/srv/project".into(),
+            program: Some("/usr/bin/node".into()),
+            entry: serde_json::json!({"command": "node", "args": ["a.js"]}),
+            contents: BTreeMap::from([("/srv/project/a.js".into(), "sha256:00".into())]),
+        };
+        let mut more = statement();
+        more.approvals.push(approval);
+        more.pins.insert("a".into(), SignedPins::default());
+        let mut bytes = key.sign(&more);
+        assert_eq!(bytes[0], FORMS[1]);
+        assert_eq!(keys.open(&bytes).unwrap().statement, more);
+        // Nor can anybody make it look as if there were nothing that it does not know.
+        bytes[0] = FORMS[0];
+        assert_eq!(keys.open(&bytes), Err(NotApplied::Forged));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::{
     file,
     judge::{self, Found, Manner, Seen},
     kept::Kept,
+    signed::SignedPins,
     writer::{Writer, Written},
 };
 use crate::{limits, observe::Noted, upstream::Connection};
@@ -170,6 +171,20 @@ impl Book {
         self.look = Some(look_of(&look));
         self.pending = Some(pending.clone());
         Ok(pending)
+    }
+
+    /// Holds the server to what somebody has signed, where that is not what it is held to.
+    pub(super) fn adopt(&mut self, signed: Option<&SignedPins>) {
+        let Ok(kept) = self.kept() else { return };
+        if kept.signed.as_deref() == signed.map(SignedPins::digest) {
+            return;
+        }
+        let mut adopted = kept.clone();
+        if let Err(fault) = self.change(|kept| kept.adopt(signed)) {
+            adopted.adopt(signed);
+            self.kept = Some(adopted);
+            self.cannot_keep(&fault);
+        }
     }
 
     /// The same as [`kept`](Self::kept), with the texts where they can be read.

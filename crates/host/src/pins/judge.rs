@@ -47,6 +47,8 @@ pub(super) fn judge(kept: &mut Kept, seen: Seen<'_>, manner: Manner) -> Found {
     let kind = seen.kind;
     let is_kept = manner != Manner::Pass;
     let first = kept.section(kind).is_none();
+    // What somebody has signed is all that there is to be.
+    let signed = kept.signed.is_some() && !first;
     if is_kept {
         kept.pins(kind);
     }
@@ -81,6 +83,7 @@ pub(super) fn judge(kept: &mut Kept, seen: Seen<'_>, manner: Manner) -> Found {
         let expected = change == Change::New && (first || seen.welcome) && !waited;
         let held = match manner {
             _ if group.hidden => true,
+            Manner::Hold if signed => true,
             Manner::Hold if expected => false,
             // What waits does not get in by going away and coming again.
             Manner::Hold => {

@@ -4,6 +4,7 @@
 use super::{
     definition::{Definition, Group},
     judge::Seen,
+    signed::SignedPins,
 };
 use crate::{catalog::List, limits};
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,10 @@ pub(super) struct Kept {
     /// Somebody has just signed in: what is new then is no surprise.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) signed_in: bool,
+    /// What it was told to hold the server to by somebody whom several machines follow, as a
+    /// hash: nothing else is used that nobody has approved here since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) signed: Option<String>,
     /// By the server's own names; nothing while they were never asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tools: Option<Section>,
@@ -131,6 +136,19 @@ impl Version {
 
     pub(super) fn is(&self, other: &Self) -> bool {
         self.hash == other.hash && self.also == other.also
+    }
+
+    /// The same, whenever it was seen.
+    pub(super) fn timeless(self) -> Self {
+        Self {
+            approved: 0,
+            ..self
+        }
+    }
+
+    /// The hashes of all that there is under the name.
+    pub(super) fn hashes(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.hash).chain(&self.also)
     }
 }
 
@@ -207,6 +225,35 @@ impl Kept {
                 self.waits(kind).insert(name.clone(), version.clone());
             }
         }
+    }
+
+    /// Holds the server to what somebody has signed from now on, whatever was pinned before;
+    /// or to what is pinned, where nobody signs it any more.
+    pub(super) fn adopt(&mut self, signed: Option<&SignedPins>) {
+        self.signed = signed.map(|signed| signed.digest().to_owned());
+        let Some(signed) = signed else { return };
+        // What its signer never asked for is pinned when it is first seen, as ever.
+        for kind in Kind::ALL.into_iter().filter(|kind| signed.has(*kind)) {
+            let pins = signed.of(kind).map(|(name, version)| {
+                let pin = Pin::of(version.clone());
+                (name.clone(), pin)
+            });
+            let before = self.slot(kind).replace(pins.collect());
+            let is_signed = |name: &str, now: &Version| {
+                let signed = signed.get(kind, name);
+                signed.is_some_and(|signed| signed.is(now))
+            };
+            let waiting = self.waits(kind);
+            // What was used until now the server most likely has still: it waits from now on,
+            // without being listed again.
+            for (name, pin) in before.into_iter().flatten() {
+                if waiting.len() < limits::PINS_WAITING {
+                    waiting.entry(name).or_insert(pin.version);
+                }
+            }
+            waiting.retain(|name, now| !is_signed(name, now));
+        }
+        self.waiting.retain(|_, waiting| !waiting.is_empty());
     }
 
     /// Forgets all of it: the next start is the first.

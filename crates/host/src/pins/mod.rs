@@ -15,6 +15,7 @@ mod hidden;
 mod judge;
 mod kept;
 mod news;
+mod signed;
 mod tree;
 mod writer;
 
@@ -24,13 +25,16 @@ pub(crate) use definition::Group;
 pub use file::FileFault as PinsFault;
 pub use kept::Kind;
 pub use news::{Change, News};
+pub use signed::SignedPins;
 pub(crate) use writer::Written;
 
 use book::Book;
-use books::{Books, Place};
+use books::{Books, Place, Shared};
 use judge::Manner;
 use kept::{Kept, Pin};
+use parking_lot::RwLock;
 use std::{
+    collections::{HashMap, HashSet},
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -83,14 +87,50 @@ pub(crate) struct Start<'a> {
 #[derive(Debug)]
 pub struct Pins {
     books: Books,
+    /// What somebody has signed whom this one follows, by the keys of servers; nothing
+    /// where it follows nobody.
+    signed: RwLock<Option<Signed>>,
 }
+
+/// Signed pins by the keys of servers.
+pub type Signed = Arc<HashMap<String, Arc<SignedPins>>>;
 
 impl Pins {
     /// The pins in this directory, which is made when the first is written.
     pub fn open(dir: impl Into<PathBuf>) -> Self {
         Self {
             books: Books::in_folder(dir.into()),
+            signed: RwLock::default(),
         }
+    }
+
+    /// Follows what somebody has signed, from now on. What was approved here since the same
+    /// was signed last stays approved.
+    pub fn follow(&self, signed: Signed) {
+        let before = self.signed.write().replace(signed.clone());
+        let before = before.iter().flat_map(|before| before.keys());
+        let keys: HashSet<&String> = before.chain(signed.keys()).collect();
+        for key in keys {
+            for (_, book) in self.books.all(key) {
+                book.lock().adopt(signed.get(key).map(Arc::as_ref));
+            }
+        }
+    }
+
+    /// What is pinned of a server for the user, as it can be signed for others.
+    pub fn to_sign(&self, key: &str) -> Result<Option<SignedPins>, PinsFault> {
+        let book = self.books.first(key);
+        let mut book = book.lock();
+        Ok(SignedPins::of_kept(book.whole()?))
+    }
+
+    /// The book that is looked into for this one, held to what was signed.
+    fn book(&self, key: &str, whose: &Whose) -> (Place, Shared) {
+        let (place, book) = self.books.of(key, whose);
+        if let Some(signed) = &*self.signed.read() {
+            book.lock().adopt(signed.get(key).map(Arc::as_ref));
+        }
+        (place, book)
     }
 
     /// Where they are.
@@ -148,7 +188,7 @@ impl Pins {
         keeping: &Keeping,
         whose: &Whose,
     ) -> Result<News, PinsFault> {
-        let (place, book) = self.books.of(&keeping.key, whose);
+        let (place, book) = self.book(&keeping.key, whose);
         keeping.news(server, &place, &mut book.lock())
     }
 
@@ -199,7 +239,7 @@ impl Pins {
 
     /// Whether anything of a server has ever been pinned for this one.
     pub(crate) fn has_pins(&self, keeping: &Keeping, whose: &Whose) -> bool {
-        let (_, book) = self.books.of(&keeping.key, whose);
+        let (_, book) = self.book(&keeping.key, whose);
         let mut book = book.lock();
         book.kept().is_ok_and(Kept::has_pins)
     }
@@ -220,7 +260,7 @@ impl Pins {
         kind: Kind,
         groups: &[Group],
     ) -> (bool, Option<Written>) {
-        let (_, book) = self.books.of(&keeping.key, start.whose);
+        let (_, book) = self.book(&keeping.key, start.whose);
         // One after the other is locked, never one within the other.
         let begins = start.whose.apart && book.lock().is_new(kind);
         let first = match begins.then(|| self.books.first(&keeping.key)) {
@@ -255,7 +295,7 @@ impl Pins {
         if matches!(keeping.pinning, Pinning::Off | Pinning::Elsewhere) {
             return None;
         }
-        let (_, mut book) = self.books.of(&keeping.key, whose);
+        let (_, mut book) = self.book(&keeping.key, whose);
         if whose.apart && book.lock().is_new(kind) && keeping.pinning == Pinning::Hold {
             // It begins with what the first says, where that can be read.
             let first = self.books.first(&keeping.key);
@@ -329,6 +369,7 @@ impl Keeping {
     fn manner(&self, kept: &Kept) -> Manner {
         match self.pinning {
             Pinning::Hold => Manner::Hold,
+            Pinning::Own | Pinning::Tell if kept.signed.is_some() => Manner::Hold,
             Pinning::Own if kept.holds => Manner::Hold,
             Pinning::Own | Pinning::Tell => Manner::Tell,
             Pinning::Unkept | Pinning::Elsewhere | Pinning::Off => Manner::Pass,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 mod books;
+mod signed;
 mod texts;
 
 fn definition(value: &Value) -> Definition {

@@ -10,6 +10,7 @@
 mod joining;
 mod line;
 mod names;
+mod posted;
 mod reading;
 
 pub use joining::{Joining, Store};

@@ -8,9 +8,9 @@ use std::{
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
-use switchboard_config::{Fault, faults_of};
+use switchboard_config::{Fault, approval::Binding, faults_of};
 use switchboard_gateway::{AppliedBook, AppliedPage, ApplyError, Cluster};
-pub use switchboard_gateway::{Document, NotApplied, TokenDigest};
+pub use switchboard_gateway::{Approval, Document, NotApplied, TokenDigest};
 use switchboard_ledger::{Joining, LedgerError, Nats};
 
 /// What was applied to a cluster.
@@ -86,6 +86,21 @@ impl Book {
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
+}
+
+/// An approval as it is applied to all replicas.
+pub fn approval(binding: &Binding) -> Approval {
+    let text = |path: &Path| path.display().to_string();
+    let contents = binding.contents.iter();
+    Approval {
+        name: binding.name.clone(),
+        directory: text(&binding.directory),
+        program: binding.program.as_deref().map(text),
+        entry: binding.entry.clone(),
+        contents: contents
+            .map(|(path, content)| (text(path), content.to_string()))
+            .collect(),
+    }
 }
 
 /// All that is wrong with what would be applied.

@@ -56,7 +56,9 @@ accounts {
             "$JS.API.CONSUMER.MSG.NEXT.SWITCHBOARD_ENTRIES.>"
             "$JS.API.CONSUMER.MSG.NEXT.SWITCHBOARD_EVENTS.>"
           ]
-          subscribe: ["_INBOX.>"]
+          # Where replicas cannot dial each other, what is for them goes this way.
+          subscribe: ["_INBOX.>", "sb.post.>"]
+          allow_responses: true
         }
       }
       # Workers read who is there, and write what they say of themselves and which servers

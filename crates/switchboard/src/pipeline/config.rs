@@ -116,7 +116,7 @@ impl Look {
             variables: options.variables.clone(),
             own_program: options.own_program.clone(),
             places: options.places(),
-            applied: options.applied.read().clone(),
+            applied: options.applied.read().configured.clone(),
         });
         Self {
             options: options.clone(),

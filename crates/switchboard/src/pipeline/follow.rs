@@ -12,7 +12,7 @@ use crate::{
 use parking_lot::Mutex;
 use std::{path::PathBuf, sync::Arc};
 use switchboard_config::{Fault, Permissions};
-use switchboard_host::{Announcement, BoxError, Host, permission::Mode};
+use switchboard_host::{Announcement, BoxError, Host, permission::Mode, pins};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +23,8 @@ pub(super) struct Known {
     faults: Vec<Fault>,
     /// The permission rules, to see whether they are what they were.
     rules: Permissions,
+    /// What definitions are to be, likewise.
+    signed: Option<pins::Signed>,
     fetching: Option<Fetching>,
 }
 
@@ -32,6 +34,7 @@ impl Known {
             files: look.files(),
             faults: faults_of(look),
             rules: look.permissions.clone(),
+            signed: look.options.applied.read().pins.clone(),
             fetching: look.fetching(),
         }
     }
@@ -191,11 +194,13 @@ impl Followed {
         let permissions = std::mem::take(&mut look.loaded.permissions);
         let inbox = std::mem::take(&mut look.loaded.inbox);
         let data = self.options.places().map(|places| places.data);
+        let signed = self.options.applied.read().pins.clone();
         let governance = Governance {
             permissions: &permissions,
             purpose: self.purpose,
             mode: self.mode,
             data: data.as_deref(),
+            signed: signed.as_ref(),
         };
         let reloaded = kit.with(|with| Roster::reload(&self.host, look.loaded, with, &governance));
         let reloaded = reloaded?;
@@ -207,8 +212,8 @@ impl Followed {
         keep_ways(&mut members, &self.members.borrow());
         self.members.send_replace(members);
         let mut known = self.known.lock();
-        let other_rules = known.rules != permissions;
-        known.rules = permissions;
+        let other_rules = known.rules != permissions || known.signed != signed;
+        (known.rules, known.signed) = (permissions, signed);
         drop(known);
         if other_rules && !reloaded.changed {
             self.host.announce_all();

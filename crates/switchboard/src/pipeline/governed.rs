@@ -55,11 +55,13 @@ impl Governed {
         let observe = std::mem::take(&mut look.loaded.observe);
         let inbox = std::mem::take(&mut look.loaded.inbox);
         let data = options.places().map(|places| places.data);
+        let signed = options.applied.read().pins.clone();
         let governance = Governance {
             permissions: &permissions,
             purpose,
             mode,
             data: data.as_deref(),
+            signed: signed.as_ref(),
         };
         let kit = look.kit(purpose);
         let roster =

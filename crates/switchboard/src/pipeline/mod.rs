@@ -84,6 +84,8 @@ pub use behind::{Behind, Candidate};
 pub use config::{Config, Look, Unusable};
 pub use follow::{Follower, ReloadError};
 pub use governed::Governed;
+#[cfg(feature = "gateway")]
+pub(crate) use options::Holding;
 pub use options::{Options, Tell};
 #[cfg(feature = "gateway")]
 pub use serving::{Fronted, Listening, Show};

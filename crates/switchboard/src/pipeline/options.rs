@@ -13,8 +13,8 @@ use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
-use switchboard_config::{Document, Places, Variables};
-use switchboard_host::FarWay;
+use switchboard_config::{self as config, Places, Variables};
+use switchboard_host::{FarWay, pins};
 
 /// Who is told what is worth a warning, also while a gateway follows its files.
 pub trait Tell: Send + Sync {
@@ -23,6 +23,15 @@ pub trait Tell: Send + Sync {
 
     /// Everything is about to be read again: what is still wrong then was told before.
     fn read_again(&self) {}
+}
+
+/// What holds here as it does at other replicas of a cluster.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holding {
+    /// Settings, and what was approved.
+    pub(crate) configured: config::Applied,
+    /// What definitions are to be; nothing where nobody is followed.
+    pub(crate) pins: Option<pins::Signed>,
 }
 
 /// Writes warnings to the log.
@@ -62,7 +71,7 @@ pub struct Options {
     #[cfg(feature = "sign-in")]
     pub(crate) sign_ins: switchboard_auth::FleetWay,
     /// What holds for this gateway as for others of its cluster.
-    pub(crate) applied: Arc<RwLock<Arc<[Document]>>>,
+    pub(crate) applied: Arc<RwLock<Holding>>,
     gateways: Arc<OnceLock<Vec<Attached>>>,
 }
 
@@ -91,7 +100,7 @@ impl Options {
             far_way: FarWay::default(),
             #[cfg(feature = "sign-in")]
             sign_ins: switchboard_auth::FleetWay::default(),
-            applied: Arc::new(RwLock::new(Arc::new([]))),
+            applied: Arc::default(),
             gateways: Arc::default(),
         }
     }

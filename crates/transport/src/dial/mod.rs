@@ -12,9 +12,9 @@ mod dialer;
 pub use address::{Address, AddressError};
 #[cfg(feature = "http")]
 pub use dialer::{
-    Cause, Class, DialError, DoorFiles, DoorStream, DoorTls, Io, LINK_NAME, LinkStream, LinkTls,
-    NoConnection, ProxyError, TunnelError, WORKER_NAMES, has_proxy, is_made_out_to, through_proxy,
-    tls_config,
+    Cause, Class, DialError, DoorFiles, DoorStream, DoorTls, Io, LINK_NAME, LinkOver, LinkStream,
+    LinkTls, NoConnection, ProxyError, TunnelError, WORKER_NAMES, has_proxy, is_made_out_to,
+    through_proxy, tls_config,
 };
 #[cfg(feature = "http")]
 pub(crate) use dialer::{Dialer, Stream};

@@ -4,6 +4,7 @@ use super::{
     Shared,
     difference::{difference, without},
     status::age,
+    vouched::{self, VouchOptions},
 };
 use crate::{
     context::{Context, warn},
@@ -52,6 +53,8 @@ pub struct ApplyOptions {
     /// Let in nobody any more by the token of this name. Repeatable
     #[arg(long, value_name = "NAME", conflicts_with = "back")]
     revoke: Vec<String>,
+    #[command(flatten)]
+    vouched: VouchOptions,
     /// What it is about, for the history
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
@@ -177,10 +180,19 @@ fn wanted(
         let earlier = version(&found.all, back)?;
         statement.documents.clone_from(&earlier.documents);
         statement.tokens.clone_from(&earlier.tokens);
-    } else if options.files.is_empty() && options.token.is_empty() && options.revoke.is_empty() {
+        statement.approvals.clone_from(&earlier.approvals);
+        statement.pins.clone_from(&earlier.pins);
+    } else if options.files.is_empty()
+        && options.token.is_empty()
+        && options.revoke.is_empty()
+        && options.vouched.is_empty()
+    {
         let failure = Failure::usage("there is nothing to apply");
-        return Err(failure.hint("name a file with settings, a --token, or a --version"));
+        return Err(failure.hint(
+            "name a file with settings, a --token, a server to --approve or --pin, or a --version",
+        ));
     }
+    options.vouched.change(context, &mut statement)?;
     if !options.files.is_empty() {
         let read = options.files.iter().map(|file| document(context, file));
         statement.documents = read.collect::<Result<_, _>>()?;
@@ -300,6 +312,8 @@ struct Told<'a> {
     applied: bool,
     documents: Vec<&'a str>,
     tokens: Vec<&'a str>,
+    approvals: Vec<&'a str>,
+    pins: Vec<&'a str>,
     difference: Vec<String>,
 }
 
@@ -309,6 +323,8 @@ fn told(statement: &Statement, applied: bool, difference: Vec<String>) -> Result
         applied,
         documents: names(statement),
         tokens: token_names(statement),
+        approvals: approved_names(statement),
+        pins: pinned_keys(statement),
         difference,
     };
     out::json(&serde_json::to_vec(&told).unwrap_or_default())?;
@@ -324,6 +340,15 @@ fn token_names(statement: &Statement) -> Vec<&str> {
     statement.tokens.iter().map(|token| &*token.name).collect()
 }
 
+fn approved_names(statement: &Statement) -> Vec<&str> {
+    let approvals = statement.approvals.iter();
+    approvals.map(|approval| &*approval.name).collect()
+}
+
+fn pinned_keys(statement: &Statement) -> Vec<&str> {
+    statement.pins.keys().map(String::as_str).collect()
+}
+
 /// A version as `cluster history --json` shows it. The names are what scripts rely on.
 #[derive(Debug, Serialize)]
 struct Row<'a> {
@@ -333,6 +358,8 @@ struct Row<'a> {
     note: &'a str,
     documents: Vec<&'a str>,
     tokens: Vec<&'a str>,
+    approvals: Vec<&'a str>,
+    pins: Vec<&'a str>,
     holds: bool,
 }
 
@@ -362,6 +389,8 @@ pub fn history(context: &Context, options: &HistoryOptions) -> Result<Code, Fail
             note: &signed.statement.note,
             documents: names(&signed.statement),
             tokens: token_names(&signed.statement),
+            approvals: approved_names(&signed.statement),
+            pins: pinned_keys(&signed.statement),
             holds: holds == Some(signed.statement.version),
         })
         .collect();
@@ -375,8 +404,14 @@ pub fn history(context: &Context, options: &HistoryOptions) -> Result<Code, Fail
     for row in rows {
         let holds = if row.holds { ", holds" } else { "" };
         let mut what = row.documents.join(", ");
-        if !row.tokens.is_empty() {
-            what = format!("{what}  tokens: {}", row.tokens.join(", "));
+        for (kind, names) in [
+            ("tokens", &row.tokens),
+            ("approved", &row.approvals),
+            ("pinned", &row.pins),
+        ] {
+            if !names.is_empty() {
+                what = format!("{what}  {kind}: {}", names.join(", "));
+            }
         }
         let (version, age, signer) = (row.version, age(row.at), row.signer);
         let line = format!(
@@ -409,6 +444,11 @@ pub fn show(context: &Context, options: &ShowOptions) -> Result<Code, Failure> {
             let lines: Vec<String> = document.text.lines().map(&shown).collect();
             document.text = lines.join("\n");
         }
+        if !options.reveal {
+            for approval in &mut statement.approvals {
+                approval.entry = vouched::redacted("", &approval.entry);
+            }
+        }
         out::json(&serde_json::to_vec(&statement).unwrap_or_default())?;
         return Ok(Code::Done);
     }
@@ -421,6 +461,18 @@ pub fn show(context: &Context, options: &ShowOptions) -> Result<Code, Failure> {
     }
     for name in token_names(statement) {
         out::line(&format!("token {}", safe::line(name)))?;
+    }
+    for approval in &statement.approvals {
+        out::line(&format!("{}:", vouched::approved(approval)))?;
+        for line in vouched::text(approval).lines() {
+            out::line(&safe::line(&shown(line)))?;
+        }
+    }
+    for (key, pins) in &statement.pins {
+        out::line(&format!("pins of {}:", safe::line(key)))?;
+        for line in pins.text().lines() {
+            out::line(line)?;
+        }
     }
     Ok(Code::Done)
 }

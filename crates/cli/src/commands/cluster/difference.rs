@@ -54,6 +54,7 @@ pub(super) fn difference(before: &Statement, after: &Statement) -> Vec<String> {
             Some(_) => {}
         }
     }
+    lines.extend(super::vouched::difference(before, after));
     lines
 }
 

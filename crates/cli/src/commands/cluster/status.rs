@@ -31,6 +31,9 @@ struct Shown<'a> {
     applied: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unusable: Option<u64>,
+    /// The replicas that it reaches through NATS alone.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    over_nats: &'a [String],
 }
 
 /// A worker, likewise.
@@ -111,6 +114,7 @@ pub(super) fn show(found: &Looked, json: bool) -> Result<Code, Failure> {
             lag_ms: node.lag_ms,
             applied: node.applied,
             unusable: node.unusable,
+            over_nats: &node.over_nats,
         });
         let workers = outposts.iter().map(|(id, worker)| ShownWorker {
             id,
@@ -181,6 +185,8 @@ fn row(id: &str, node: &Node) -> String {
         .map(|version| format!(", runs version {version}"));
     let cannot = node.unusable;
     let cannot = cannot.map(|version| format!(", cannot use version {version}"));
-    let more: String = [lag, runs, cannot].into_iter().flatten().collect();
+    let over = &node.over_nats;
+    let over = (!over.is_empty()).then(|| format!(", through NATS to {}", over.join(", ")));
+    let more: String = [lag, runs, cannot, over].into_iter().flatten().collect();
     format!("{id}  {address}  {version}  {sessions} sessions in memory, for {age}{more}{ends}")
 }

@@ -1,6 +1,8 @@
 //! What is applied to all replicas: followed by each without a restart, if it is signed and
 //! newer, and by nobody otherwise.
 
+mod vouched;
+
 use super::{AGAIN, Fleet, Replica, ping, private, wire::Listener};
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};

@@ -5,6 +5,7 @@ mod applied;
 mod gone;
 mod guesses;
 mod history;
+mod posted;
 mod refused;
 mod sign_ins;
 mod sprayed;

@@ -23,7 +23,10 @@ fn they_count_before_the_user_s_files_and_behind_the_administrator_s() {
     let second = one("d", "second");
     let applied = [document("one.json", &rules), document("two.json", &second)];
     let request = |strict| Request {
-        applied: applied.to_vec().into(),
+        applied: Applied {
+            documents: applied.to_vec().into(),
+            ..Applied::default()
+        },
         strict,
         ..world.request(&[])
     };
@@ -83,4 +86,91 @@ fn what_is_wrong_with_them_is_said_before_anybody_goes_by_them() {
         );
         assert!(texts[0].contains("cluster: bad.json"), "{texts:?}");
     }
+}
+
+#[test]
+fn what_is_approved_for_all_is_bound_to_what_it_would_run() {
+    use crate::approval::{Binding, Store};
+    let world = World::new();
+    let entry = json!({"mcpServers": {"b": {"command": "sh", "args": ["REPO/run.sh"]}}});
+    world.write("home/repo/.mcp.json", &entry);
+    world.write("home/repo/run.sh", &json!("one"));
+    let binding = |loaded: &Loaded| {
+        let entry = &loaded.find("b").unwrap().entry;
+        Binding::of(entry, &world.places)
+    };
+    let approved = binding(&world.load());
+    let standing = |approvals: &[Binding]| {
+        let request = Request {
+            applied: Applied {
+                approvals: approvals.to_vec().into(),
+                ..Applied::default()
+            },
+            ..world.request(&[])
+        };
+        let loaded = load(&request);
+        // Nothing of it is kept as this user's own word.
+        assert!(loaded.pins.is_empty());
+        let server = loaded.find("b").unwrap();
+        let bound = server.entry.bound.is_some();
+        (
+            server.standing.clone(),
+            server.because.clone().unwrap_or_default(),
+            bound,
+        )
+    };
+    assert_eq!(standing(&[]).0, Standing::PendingApproval);
+    let (active, because, bound) = standing(std::slice::from_ref(&approved));
+    assert_eq!(active, Standing::Active);
+    assert!(because.contains("for all replicas") && bound, "{because}");
+    // The same entry elsewhere, of another name, or with another program, is another.
+    for other in [
+        Binding {
+            directory: world.path("home"),
+            ..approved.clone()
+        },
+        Binding {
+            name: "c".into(),
+            ..approved.clone()
+        },
+        Binding {
+            program: Some("/bin/other".into()),
+            ..approved.clone()
+        },
+        Binding {
+            entry: json!({"command": "sh"}),
+            ..approved.clone()
+        },
+    ] {
+        assert_eq!(standing(&[other]).0, Standing::PendingApproval);
+    }
+    // A file of it that changed.
+    world.write("home/repo/run.sh", &json!("two"));
+    let (pending, because, _) = standing(std::slice::from_ref(&approved));
+    assert_eq!(pending, Standing::PendingApproval);
+    assert!(because.contains("run.sh"), "{because}");
+    // Not even a list of the user's, which is about what nobody has looked at.
+    world.write(
+        "home/.config/switchboard/settings.json",
+        &json!({"enableAllProjectMcpServers": true}),
+    );
+    assert_eq!(
+        standing(std::slice::from_ref(&approved)).0,
+        Standing::PendingApproval
+    );
+    world.write("home/.config/switchboard/settings.json", &json!({}));
+    world.write("home/repo/run.sh", &json!("one"));
+    assert_eq!(
+        standing(std::slice::from_ref(&approved)).0,
+        Standing::Active
+    );
+    // A no on this machine counts here, and so does one that cannot be read.
+    let store = world.places.approvals();
+    Store::decide(&store, &[(approved.clone(), false)]).unwrap();
+    assert_eq!(
+        standing(std::slice::from_ref(&approved)).0,
+        Standing::Rejected
+    );
+    std::fs::write(&store, "{").unwrap();
+    assert_eq!(standing(&[approved]).0, Standing::PendingApproval);
 }

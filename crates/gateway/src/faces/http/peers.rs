@@ -19,12 +19,13 @@ use crate::{
 use http::{Method as Verb, Request, Response, StatusCode};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 use switchboard_host::Scope;
 use switchboard_tasks as tasks;
 use switchboard_transport::dial::{LINK_NAME, is_made_out_to};
 use tokio::{
-    net::{TcpListener, TcpStream},
+    io::{AsyncRead, AsyncWrite, DuplexStream},
+    net::TcpListener,
     sync::Semaphore,
     time::timeout,
 };
@@ -85,8 +86,19 @@ async fn accept(face: Arc<Face>, cluster: Arc<Cluster>, listener: Arc<TcpListene
         let Ok(place) = room.clone().acquire_owned().await else {
             return;
         };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            stream = through_nats(&cluster) => {
+                let (face, cluster) = (face.clone(), cluster.clone());
+                tasks::spawn(tasks::Kind::Connection, async move {
+                    attend(face, cluster, stream, None).await;
+                    drop(place);
+                });
+                continue;
+            }
+        };
+        let (stream, from) = match accepted {
+            Ok(accepted) => accepted,
             Err(fault) => {
                 tracing::warn!(%fault, "a link from another replica could not be accepted");
                 tokio::time::sleep(limits::ROOM_PAUSE).await;
@@ -96,15 +108,27 @@ async fn accept(face: Arc<Face>, cluster: Arc<Cluster>, listener: Arc<TcpListene
         let (face, cluster) = (face.clone(), cluster.clone());
         // Not among those that are waited for: others are answered until the end.
         tasks::spawn(tasks::Kind::Connection, async move {
-            attend(face, cluster, stream).await;
+            let _ = stream.set_nodelay(true);
+            attend(face, cluster, stream, Some(from)).await;
             drop(place);
         });
     }
 }
 
-async fn attend(face: Arc<Face>, cluster: Arc<Cluster>, stream: TcpStream) {
-    let _ = stream.set_nodelay(true);
-    let from = stream.peer_addr().ok();
+/// The next link that somebody has begun through NATS.
+async fn through_nats(cluster: &Cluster) -> DuplexStream {
+    if let Some(posted) = cluster.posted()
+        && let Some(stream) = posted.accept().await
+    {
+        return stream;
+    }
+    std::future::pending().await
+}
+
+async fn attend<S>(face: Arc<Face>, cluster: Arc<Cluster>, stream: S, from: Option<SocketAddr>)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
     let shaken = timeout(limits::LINK_CONNECT, cluster.tls().accept(stream)).await;
     let (stream, certificate) = match shaken {
         Ok(Ok((stream, certificate))) => (stream, Arc::<[u8]>::from(certificate)),

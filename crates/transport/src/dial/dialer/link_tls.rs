@@ -20,7 +20,10 @@ pub const LINK_NAME: &str = "replica.switchboard.internal";
 pub const WORKER_NAMES: &str = "worker.switchboard.internal";
 
 /// A connection that we have made, when hands were shaken.
-pub type LinkStream = client::TlsStream<tokio::net::TcpStream>;
+pub type LinkStream = LinkOver<tokio::net::TcpStream>;
+
+/// The same over something else.
+pub type LinkOver<S> = client::TlsStream<S>;
 
 /// Whether a certificate is made out to a name.
 pub fn is_made_out_to(certificate: &[u8], name: &str) -> bool {

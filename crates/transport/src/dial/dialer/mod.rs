@@ -11,7 +11,7 @@ mod tls;
 
 pub use class::Class;
 pub use error::{Cause, DialError, NoConnection, ProxyError, TunnelError};
-pub use link_tls::{LINK_NAME, LinkStream, LinkTls, WORKER_NAMES, is_made_out_to};
+pub use link_tls::{LINK_NAME, LinkOver, LinkStream, LinkTls, WORKER_NAMES, is_made_out_to};
 pub use server_tls::{DoorFiles, DoorStream, DoorTls};
 pub(crate) use stream::Stream;
 pub use tls::tls_config;
