@@ -11,6 +11,7 @@ mod parts;
 mod passed;
 mod released;
 mod shown;
+mod waits;
 mod watched;
 
 pub use parts::{Departing, Departure, Leaving, Part, PartEnd, Resumed, Trace};
@@ -252,8 +253,10 @@ pub struct End<'a> {
     pub fault: Option<Blame>,
     /// From its beginning to its end.
     pub took: Duration,
-    /// How long it was at its server, with what the server waited for meanwhile.
+    /// How long it was at its server, without what it waited for people meanwhile.
     pub at_server: Duration,
+    /// How long it waited for people: a yes, a form, a model's words that somebody looks at.
+    pub waited: Duration,
     /// Bytes that the client sent for it.
     pub bytes_in: usize,
     /// Bytes that the client was told of it.

@@ -91,6 +91,7 @@ pub(crate) struct Over {
     pub(crate) outcome: Outcome,
     pub(crate) took: Duration,
     pub(crate) at_server: Duration,
+    pub(crate) waited: Duration,
     pub(crate) bytes_out: usize,
     /// What went wrong, if anything did.
     pub(crate) wrong: Option<Box<Wrong>>,
@@ -233,6 +234,7 @@ impl CallList {
             outcome,
             took: end.took,
             at_server: end.at_server,
+            waited: end.waited,
             bytes_out: end.bytes_out,
             // Most are fine, which is known already.
             wrong: match outcome != Outcome::FINE && outcome.is_error() {

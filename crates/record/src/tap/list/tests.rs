@@ -38,6 +38,7 @@ fn end(mut follow: Box<dyn Follow>, fault: Option<&CallError>) {
         fault: fault.map(CallError::blame),
         took: Duration::from_millis(5),
         at_server: Duration::from_millis(4),
+        waited: Duration::ZERO,
         bytes_in: 1,
         bytes_out: 2,
     });
