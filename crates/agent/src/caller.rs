@@ -38,12 +38,18 @@ impl Caller {
     /// A caller that uses the copies that clients of a gateway use, on behalf of this
     /// principal, so that they are warm when the first client comes.
     pub fn shared_as(host: Arc<Host>, principal: &str) -> Self {
-        Self::with(host, client(principal, NOTHING, Arc::new(NoSink)))
+        Self::with(
+            host,
+            client(principal, NOTHING, Arc::new(NoSink)).looking_after(),
+        )
     }
 
     /// The same for the first principal, who hears what servers tell of themselves.
     pub fn hearing(host: Arc<Host>, sink: &Arc<dyn ClientSink>) -> Self {
-        Self::with(host, client(PRINCIPAL, NOTHING, sink.clone()))
+        Self::with(
+            host,
+            client(PRINCIPAL, NOTHING, sink.clone()).looking_after(),
+        )
     }
 
     fn with(host: Arc<Host>, client: Client) -> Self {

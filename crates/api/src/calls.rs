@@ -45,6 +45,8 @@ pub struct Call {
     pub took: Option<u64>,
     /// Microseconds of these at the server.
     pub at_server: Option<u64>,
+    /// Microseconds of these in which a person was waited for: neither ours nor the server's.
+    pub waited: Option<u64>,
     /// Bytes that the client sent.
     pub bytes_in: u64,
     /// Bytes that it was answered.
@@ -63,6 +65,14 @@ pub struct Call {
     pub edited: bool,
     /// The call that this one repeats.
     pub replay_of: Option<u64>,
+}
+
+impl Call {
+    /// Microseconds that were ours: neither the server's nor a person's.
+    pub fn ours(&self) -> Option<u64> {
+        let others = self.at_server.unwrap_or(0) + self.waited.unwrap_or(0);
+        Some(self.took?.saturating_sub(others))
+    }
 }
 
 /// `GET calls`.
@@ -300,7 +310,7 @@ pub struct Difference {
 crate::fill::fields! {
     Call {
         id, at, principal, client, session, origin, server, method, name, client_era, server_era,
-        outcome, fault, error, code, took, at_server, bytes_in, bytes_out, tokens, sent, asked,
+        outcome, fault, error, code, took, at_server, waited, bytes_in, bytes_out, tokens, sent, asked,
         kept, repeatable, edited, replay_of,
     }
     Page { calls, more, total, matching, partial, next, dropped }

@@ -250,7 +250,7 @@ impl Field {
         match self {
             Self::Took => call.took,
             Self::AtServer => call.at_server,
-            Self::Ours => Some(call.took?.saturating_sub(call.at_server.unwrap_or(0))),
+            Self::Ours => call.ours(),
             Self::Bytes => Some(call.bytes_out),
             Self::Tokens => Some(call.tokens),
         }

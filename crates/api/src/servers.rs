@@ -59,6 +59,17 @@ pub struct Served {
     pub used: Option<Used>,
 }
 
+/// How people are told how a server is doing, by its word: the same in every list.
+pub fn state_words(word: &str) -> &str {
+    match word {
+        "pending" => "connecting",
+        "not-connected" => "not connected",
+        "needs-auth" => "needs a sign-in",
+        "pending-approval" => "waits for approval",
+        other => other,
+    }
+}
+
 /// What a server's processes use together, with all that they started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

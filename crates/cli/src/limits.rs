@@ -53,6 +53,8 @@ pub const LAST_WORD: Duration = Duration::from_millis(20);
 pub const ENDING: Duration = Duration::from_secs(60);
 /// How often it is looked whether it has ended.
 pub const ENDING_LOOK: Duration = Duration::from_millis(20);
+/// How long it is looked for whoever took the place of a gateway before us.
+pub const REPLACED: Duration = Duration::from_secs(3);
 /// Bytes of what is kept of the last `up`.
 pub const REMEMBERED: u64 = 64 * 1024;
 /// So many servers nobody has to be told the sum of.

@@ -69,6 +69,8 @@ pub struct Client {
     pub addressable: bool,
     /// Whether somebody behind it decides about calls, whatever it declared to servers.
     pub decides: bool,
+    /// Whether it is the program itself, which looks after servers and uses none.
+    pub(crate) looks_after: bool,
     /// Whether it gave a key that tells it from others of its principal.
     pub(crate) keyed: bool,
     /// Whether it has gone: nothing is kept for it any more.
@@ -140,6 +142,7 @@ impl Client {
             log_level: AtomicU8::new(u8::MAX),
             addressable: true,
             decides: false,
+            looks_after: false,
             keyed: false,
             left: AtomicBool::new(false),
             stands_for: None,
@@ -250,6 +253,13 @@ impl Client {
         self
     }
 
+    /// It is the program itself, which looks after servers: nobody's use of them.
+    #[must_use]
+    pub fn looking_after(mut self) -> Self {
+        self.looks_after = true;
+        self
+    }
+
     /// The same client with somebody behind it who can be asked whether a call may go ahead.
     pub fn deciding(mut self, decides: bool) -> Self {
         self.decides = decides;
@@ -279,6 +289,7 @@ impl Client {
             log_level: AtomicU8::new(self.log_level.load(Ordering::Relaxed)),
             addressable: false,
             decides: self.decides,
+            looks_after: self.looks_after,
             keyed: self.keyed,
             left: AtomicBool::new(false),
             stands_for: Some(self.itself().clone()),

@@ -28,7 +28,9 @@ pub use announcement::Announcement;
 pub use call::{Admitted, Scope, route_uri, route_uris};
 pub use client::{Client, ClientId, ClientSink, LOG_LEVELS, NoSink, StillAdmitted};
 pub use error::{Again, Blame, CallError, NOT_ALLOWED};
-pub use exchange::{Begun, Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict};
+pub use exchange::{
+    Begun, Consent, Event, Exchange, Input, Notice, Outcome, Relayed, Reply, Verdict,
+};
 pub use host::{Comers, Host, Late, TaskBook};
 pub use quota::{Full, Place, Quota};
 pub use states::{State, StateEvent, StateEvents};

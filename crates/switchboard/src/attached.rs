@@ -267,6 +267,7 @@ fn refused(status: &str, body: &str) -> io::Error {
             ..
         }) => format!("{error} ({hint})"),
         Some(said) => said.error,
+        None if body.trim().is_empty() => format!("HTTP {status}"),
         None => format!("HTTP {status}: {}", body.trim_end()),
     })
 }

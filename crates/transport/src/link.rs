@@ -105,7 +105,7 @@ pub enum Undelivered {
     #[error("the session has expired")]
     SessionExpired,
     /// An HTTP status that is no JSON-RPC answer.
-    #[error("HTTP {status}: {preview}")]
+    #[error("{}", status_text(*status, preview))]
     Status {
         /// The status.
         status: u16,
@@ -157,6 +157,13 @@ fn missing_scope(status: u16, challenge: Option<&str>) -> Option<String> {
     // The peer's own text.
     let plain = scopes.chars().filter(|c| c.is_ascii_graphic() || *c == ' ');
     Some(plain.take(limits::SCOPE_CHARS).collect())
+}
+
+fn status_text(status: u16, preview: &str) -> String {
+    match preview.trim() {
+        "" => format!("HTTP {status}, without a word"),
+        preview => format!("HTTP {status}: {preview}"),
+    }
 }
 
 fn refusal(status: u16, challenge: Option<&str>) -> String {

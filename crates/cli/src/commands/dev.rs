@@ -40,7 +40,8 @@ const EXAMPLES: &str = "Examples:
 Clients stay connected. What they have asked when the server ends is told so; when it is there
 again they hear that its lists have changed. While it does not start they are shown what it
 listed last, and calls say what it wrote to stderr. .git, target, node_modules, __pycache__
-and the like are not watched.";
+and the like are not watched. What it lists may change as it likes: whoever edits it expects
+that, so nothing of it is pinned here, and nothing waits for approval.";
 
 /// Serves until stdin ends or a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {

@@ -12,7 +12,10 @@ use serde::Serialize;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use switchboard::{
     Attached, Used, VERSION,
-    api::types::{servers::Served, state::Client},
+    api::types::{
+        servers::{Served, state_words},
+        state::Client,
+    },
     gateway::Visitor,
     running::{self, Running},
     several,
@@ -118,10 +121,26 @@ fn status(gateway: &Attached) -> Option<Status> {
         is_process: server.is_process,
         used: server.used,
     };
+    let mut servers: Vec<Server> = servers.into_iter().map(server).collect();
+    // What is not served is named all the same, where somebody could do something about it.
+    for unserved in state.servers {
+        // The document's word for it.
+        let waits = unserved.state.word == "pending";
+        if waits && !servers.iter().any(|one| one.name == unserved.name) {
+            servers.push(Server {
+                reason: Some(format!("switchboard approve {}", unserved.name)),
+                name: unserved.name,
+                state: "pending-approval".to_owned(),
+                copies: None,
+                is_process: false,
+                used: None,
+            });
+        }
+    }
     Some(Status {
         since: state.gateway.since / 1000,
         clients: state.clients.into_iter().map(client).collect(),
-        servers: servers.into_iter().map(server).collect(),
+        servers,
     })
 }
 
@@ -177,7 +196,7 @@ fn client_words(client: &Visitor) -> String {
 }
 
 fn server_words(server: &Server) -> String {
-    let mut words = vec![server.state.clone()];
+    let mut words = vec![state_words(&server.state).to_owned()];
     words.extend(several(server.copies, server.is_process));
     words.extend(server.used.map(|used| used.words()));
     words.extend(

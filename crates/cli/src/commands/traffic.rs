@@ -10,13 +10,13 @@ use crate::{
     context::Context,
     failure::{Code, Failure},
     life,
-    show::out,
+    show::{live, out},
 };
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use switchboard::{
     api::{Client, ClientError, types::calls::Detail},
-    local::percent,
+    local::{percent, secret},
 };
 
 /// Options of `traffic`.
@@ -178,6 +178,13 @@ async fn copy(gateway: &Client, options: &CopyOptions) -> Result<Code, Failure> 
         Form::Curl => crate::show::safe::lines(&text),
         Form::Call | Form::Json => crate::show::safe::line(&text),
     };
+    if text.contains(secret::HIDDEN) {
+        let id = options.id;
+        live::stderr_line(&format!(
+            "secrets are cut from this copy, where it says {}; traffic show {id} --reveal shows them, which is put on record",
+            secret::HIDDEN
+        ));
+    }
     out::line(&text)?;
     Ok(Code::Done)
 }

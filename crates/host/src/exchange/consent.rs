@@ -99,6 +99,34 @@ impl Verdict {
     }
 }
 
+/// A question of ours as whoever it was relayed to has it: a gateway's rule asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relayed {
+    /// The question in words.
+    pub text: String,
+    /// Whether the answer can hold for later calls too.
+    pub may_remember: bool,
+}
+
+/// How a question of ours begins.
+const OURS: &str = "[switchboard] ";
+
+impl Relayed {
+    /// What these parameters of an elicitation ask, where they are ours: by their words
+    /// and by the answers that they offer. Whoever else asks so gets an answer, and allows
+    /// nothing by it.
+    pub fn of(params: &Value) -> Option<Self> {
+        let text = params["message"].as_str()?.strip_prefix(OURS)?;
+        let offered = params["requestedSchema"]["properties"]["answer"]["enum"].as_array()?;
+        let known = |word: &Value| WORDS.iter().any(|(known, _)| word == known);
+        let is_ours = offered.len() > 1 && offered.iter().all(known);
+        is_ours.then(|| Self {
+            text: text.to_owned(),
+            may_remember: offered.len() == WORDS.len(),
+        })
+    }
+}
+
 impl Consent {
     /// The question in words, without the arguments.
     pub fn title(&self) -> String {
@@ -108,7 +136,7 @@ impl Consent {
             ..self.clone()
         };
         let text = brief.text();
-        let whole = text.strip_prefix("[switchboard] ").map(str::to_owned);
+        let whole = text.strip_prefix(OURS).map(str::to_owned);
         whole.unwrap_or(text)
     }
 
@@ -121,7 +149,7 @@ impl Consent {
             _ => self.canonical.clone(),
         };
         let mut text = format!(
-            "[switchboard] Allow the {} {what} of server {:?}?",
+            "{OURS}Allow the {} {what} of server {:?}?",
             self.kind, self.server
         );
         if !self.hints.is_empty() {

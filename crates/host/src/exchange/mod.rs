@@ -24,7 +24,7 @@ pub(crate) use asker::Asker;
 pub(crate) use attended::{Attended, is_attended};
 pub use begun::Begun;
 pub(crate) use consent::{Asked, can_be_asked};
-pub use consent::{Consent, Verdict};
+pub use consent::{Consent, Relayed, Verdict};
 pub(crate) use crossing::Crossing;
 use event::failed;
 pub(crate) use event::restore_token;

@@ -11,6 +11,7 @@ mod parts;
 mod passed;
 mod released;
 mod shown;
+mod waits;
 mod watched;
 
 pub use parts::{Departing, Departure, Leaving, Part, PartEnd, Resumed, Trace};
@@ -256,8 +257,10 @@ pub struct End<'a> {
     pub took: Duration,
     /// When that was.
     pub when: Instant,
-    /// How long it was at its server, with what the server waited for meanwhile.
+    /// How long it was at its server, without what it waited for people meanwhile.
     pub at_server: Duration,
+    /// How long it waited for people: a yes, a form, a model's words that somebody looks at.
+    pub waited: Duration,
     /// Bytes that the client sent for it.
     pub bytes_in: usize,
     /// Bytes that the client was told of it.

@@ -2,7 +2,7 @@
 
 use super::{
     Begin, Destination, Edited, End, Ending, Following, Happened, Keeping, Leaving, Observers,
-    Origin, Passed, Release, Resumed, Shown, log, shown,
+    Origin, Passed, Release, Resumed, Shown, log, shown, waits::Waits,
 };
 use crate::{
     call::{Admitted, Scope},
@@ -41,6 +41,10 @@ pub struct Watched {
     /// Since when it has been at its server.
     away: Option<Instant>,
     at_server: Duration,
+    /// What it asks people, where it does.
+    waits: Option<Arc<Waits>>,
+    /// How long it had waited for them when it left.
+    waited_before: Duration,
     bytes_in: usize,
     bytes_out: usize,
     /// Where its messages are shown, where nobody else shows those of its client.
@@ -128,6 +132,8 @@ impl Watched {
             begun: Instant::now(),
             away: None,
             at_server: Duration::ZERO,
+            waits: None,
+            waited_before: Duration::ZERO,
             bytes_in: message.raw().len(),
             bytes_out: 0,
             shown,
@@ -209,8 +215,20 @@ impl Watched {
     /// How long it took until now, and how long of that it was at its server.
     pub(crate) fn so_far(&self) -> (Duration, Duration) {
         let now = Instant::now();
-        let away = self.away.map_or(Duration::ZERO, |since| now - since);
-        (now - self.begun, self.at_server + away)
+        let away = self.away.map(|since| self.working(since, now));
+        (now - self.begun, self.at_server + away.unwrap_or_default())
+    }
+
+    /// How long it has waited for people.
+    fn waited(&self, now: Instant) -> Duration {
+        let waits = self.waits.as_ref();
+        waits.map_or(Duration::ZERO, |waits| waits.until(now))
+    }
+
+    /// How long its server has worked on it since it left.
+    fn working(&self, since: Instant, now: Instant) -> Duration {
+        let waited = self.waited(now).saturating_sub(self.waited_before);
+        (now - since).saturating_sub(waited)
     }
 
     /// Whoever was asked whether it may be made has answered.
@@ -228,7 +246,10 @@ impl Watched {
         if !mem::replace(&mut self.is_server_said, true) {
             self.span.record("server", &**server);
         }
-        self.away.get_or_insert_with(Instant::now);
+        if self.away.is_none() {
+            let now = Instant::now();
+            (self.away, self.waited_before) = (Some(now), self.waited(now));
+        }
         self.tell(&Happened::Left { server, revision });
     }
 
@@ -263,6 +284,10 @@ impl Watched {
             self.show(|| input.message().payload());
         }
         self.tell(&Happened::Asked(input));
+        if Waits::is_for_people(input.method()) {
+            let waits = self.waits.get_or_insert_default();
+            input.followed_by(waits.begin());
+        }
         for one in &mut self.follow {
             if let Some(part) = one.asks(input) {
                 input.followed_by(part);
@@ -282,7 +307,8 @@ impl Watched {
 
     fn back_at(&mut self, now: Instant) {
         if let Some(since) = self.away.take() {
-            self.at_server += now - since;
+            let worked = self.working(since, now);
+            self.at_server += worked;
         }
     }
 
@@ -347,6 +373,7 @@ impl Watched {
             took: now - self.begun,
             when: now.into_std(),
             at_server: self.at_server,
+            waited: self.waited(now),
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
         };

@@ -45,7 +45,9 @@ impl Server {
     pub fn in_use(&self) -> (usize, usize) {
         let connections = self.slots().connections();
         let calls = connections.iter().map(|one| one.calls().len()).sum();
-        (self.attached().len(), calls)
+        let clients = self.attached();
+        let clients = clients.iter().filter(|client| !client.looks_after);
+        (clients.count(), calls)
     }
 
     /// Who uses it: on whose behalf, and what each calls itself.

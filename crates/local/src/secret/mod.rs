@@ -28,7 +28,7 @@ mod value;
 pub use address::address;
 pub use argument::{arguments, command_line};
 pub use known::{known_count, remember, remember_arguments, remember_value};
-pub use name::is_name;
+pub use name::{could_be_key, is_about_access, is_bare_key, is_name};
 pub use text::{command_text, contents, text};
 pub use value::is_value;
 

@@ -186,6 +186,36 @@ pub fn is_name(name: &str) -> bool {
         })
 }
 
+/// Whether a name is `key` and nothing else: among the fields of a message that is what a
+/// value is kept under at least as often as it is one that opens something, so that the
+/// value decides. Capitals throughout are a variable's.
+pub fn is_bare_key(name: &str) -> bool {
+    matches!(name, "key" | "Key" | "keys" | "Keys")
+}
+
+/// Whether this, under the name `key`, may be one that opens something: not words and short
+/// numbers, as people name things.
+pub fn could_be_key(value: &str) -> bool {
+    const LONGEST: usize = 64;
+    let mut pieces = value.split(|c: char| !c.is_alphanumeric());
+    let is_named = |piece: &str| {
+        let all = |is: fn(char) -> bool| piece.chars().all(is);
+        let length = piece.chars().count();
+        length <= 3
+            || length < 24 && all(char::is_alphabetic)
+            || length <= 6 && all(|c| c.is_ascii_digit())
+    };
+    value.len() > LONGEST || super::is_value(value) || !pieces.all(is_named)
+}
+
+/// Whether what a field of this name holds is about ways in, so that a `key` in it is one.
+pub fn is_about_access(name: &str) -> bool {
+    const ABOUT: [&str; 6] = ["api", "access", "private", "service", "signing", "ssh"];
+    words(bare(name))
+        .iter()
+        .any(|word| ABOUT.contains(&word.as_str()))
+}
+
 /// Whether the name is that of something about a secret, or of a sum: what
 /// file it is in, how it is made, what it is checked with.
 pub(crate) fn is_about(name: &str) -> bool {

@@ -45,6 +45,7 @@ pub(super) struct Line {
     pub(super) fault: Option<Blame>,
     pub(super) took: Duration,
     pub(super) at_server: Duration,
+    pub(super) waited: Duration,
     /// In, and out.
     pub(super) bytes: (usize, usize),
 }
@@ -115,6 +116,7 @@ impl Line {
             fault: None,
             took: Duration::ZERO,
             at_server: Duration::ZERO,
+            waited: Duration::ZERO,
             bytes: (0, 0),
         }
     }
@@ -143,6 +145,9 @@ impl Line {
         add("fault", json!(self.fault.map(blamed)));
         add("durationMs", json!(millis(self.took)));
         add("serverMs", json!(millis(self.at_server)));
+        if !self.waited.is_zero() {
+            add("waitedMs", json!(millis(self.waited)));
+        }
         add("bytesIn", json!(self.bytes.0));
         add("bytesOut", json!(self.bytes.1));
         if self.origin == Origin::Own {

@@ -154,6 +154,7 @@ impl Follow for Following {
         line.fault = end.fault;
         line.took = end.took;
         line.at_server = end.at_server;
+        line.waited = end.waited;
         line.bytes = (end.bytes_in, end.bytes_out);
         AccessLog::add(&queue, &dropped, line);
     }

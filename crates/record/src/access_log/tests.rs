@@ -49,6 +49,7 @@ fn tell(log: &AccessLog, tool: &str, ending: &Ending<'_>) {
         took: Duration::from_micros(1500),
         when: Instant::now(),
         at_server: Duration::from_millis(1),
+        waited: Duration::ZERO,
         bytes_in: 10,
         bytes_out: 20,
     };

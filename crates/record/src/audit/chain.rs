@@ -228,8 +228,14 @@ pub fn redact(value: &mut Value) {
     while let Some((is_secret, value)) = rest.pop() {
         match value {
             Value::Object(members) => rest.extend(members.iter_mut().map(|(key, value)| {
-                let is_secret = is_secret || secret::is_name(key);
-                (is_secret, value)
+                let is_key = secret::is_bare_key(key);
+                let could_be = || match &value {
+                    Value::String(text) => secret::could_be_key(text),
+                    Value::Array(_) => true,
+                    _ => false,
+                };
+                let tells = secret::is_name(key) && (!is_key || could_be());
+                (is_secret || tells, value)
             })),
             Value::Array(items) => rest.extend(items.iter_mut().map(|item| (is_secret, item))),
             Value::String(_) | Value::Number(_) if is_secret => *value = json!(secret::HIDDEN),

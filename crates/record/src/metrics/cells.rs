@@ -57,7 +57,7 @@ pub(crate) struct Cell {
 /// The calls that ended in one way.
 #[derive(Default)]
 pub(super) struct Series {
-    /// From their beginning to their end.
+    /// From their beginning to their end, without what people took to answer.
     pub(super) whole: Histogram,
     /// Their time at the server, of those that left for it.
     pub(super) at_server: Histogram,
@@ -86,6 +86,8 @@ pub(super) struct Ended {
     pub(super) took: Duration,
     /// None where it did not leave.
     pub(super) at_server: Option<Duration>,
+    /// How long people were waited for.
+    pub(super) waited: Duration,
     pub(super) bytes_in: usize,
     pub(super) bytes_out: usize,
 }
@@ -179,12 +181,14 @@ impl Cells {
             Some(series) => series,
             None => self.series(cell, ended.outcome),
         };
-        series.whole.add(ended.took);
+        // How long a person thinks says nothing of us, nor of the server.
+        let took = ended.took.saturating_sub(ended.waited);
+        series.whole.add(took);
         if let Some(at_server) = ended.at_server {
             series.at_server.add(at_server);
         }
         let at_server = ended.at_server.unwrap_or_default();
-        series.ours.add(ended.took.saturating_sub(at_server));
+        series.ours.add(took.saturating_sub(at_server));
         // Nobody waits for it: another is as good an example.
         if let Some(mut example) = series.example.try_lock() {
             *example = Some(Example {

@@ -203,6 +203,7 @@ impl Follow for Counting {
             trace: None,
             took: end.took,
             at_server: (self.left > 0).then_some(end.at_server),
+            waited: end.waited,
             bytes_in: end.bytes_in,
             bytes_out: end.bytes_out,
         };
@@ -244,14 +245,13 @@ impl Metrics {
     /// Writes what was counted of calls.
     pub fn write(&self, page: &mut Page) {
         let cells = self.shared.cells.all();
-        let help = "How long requests took, from when a client's request was let in to when its answer was ready.";
+        let help = "How long requests took, from when a client's request was let in to when its answer was ready, without what people took to answer questions.";
         page.family(WHOLE, Kind::Histogram, help);
         for_each(&cells, |labels, cell_series| {
             let (example, whole) = (cell_series.1, cell_series.0);
             write_times(page, WHOLE, labels, &whole, example);
         });
-        let help =
-            "How long requests were at their server, with what the server waited for meanwhile.";
+        let help = "How long requests were at their server, without what people took to answer its questions.";
         page.family(AT_SERVER, Kind::Histogram, help);
         for cell in &cells {
             for (outcome, series) in cell.series() {

@@ -11,6 +11,7 @@ fn counted(metrics: &Metrics, server: &str, tool: &str, times: u64) {
             trace: None,
             took: Duration::from_millis(3),
             at_server: Some(Duration::from_millis(2)),
+            waited: Duration::ZERO,
             bytes_in: 100,
             bytes_out: 400,
         };

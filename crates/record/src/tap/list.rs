@@ -191,6 +191,9 @@ impl CallList {
             if wrong.is_some() {
                 row.more().wrong = wrong;
             }
+            if !end.waited.is_zero() {
+                row.more().waited = end.waited;
+            }
         });
     }
 

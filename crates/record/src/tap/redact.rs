@@ -87,6 +87,8 @@ struct Open {
     is_secret: bool,
     /// Whether its members are named by others.
     is_named: bool,
+    /// Whether it is about ways in, so that what is called `key` there is one.
+    is_access: bool,
 }
 
 impl Reading {
@@ -119,6 +121,7 @@ impl Reading {
                         || is_told
                         || (self.tells() && !outer.is_named && !is_many(key)),
                     is_named: is(&NAMED) || (outer.is_named && token == "["),
+                    is_access: key.is_some_and(secret::is_about_access),
                 });
                 // What is in a list is what the list is.
                 if token == "{" {
@@ -143,7 +146,10 @@ impl Reading {
                 self.out.push_str(&shown);
             }
             b'"' => {
-                let is_secret = self.is_secret() || self.tells() || is_told;
+                let is_secret = self.is_secret()
+                    || self.tells()
+                    || is_told
+                    || self.is_key(&tokens::said(token));
                 let key = self.key.as_deref();
                 let shown = value(token, key, is_secret, self.depth, &mut self.cut);
                 self.out.push_str(&shown);
@@ -172,7 +178,16 @@ impl Reading {
     /// Whether the key says that its value is a secret.
     fn tells(&self) -> bool {
         let key = self.key.as_deref();
-        key.is_some_and(|key| !PLAIN.contains(&key) && secret::is_name(key))
+        let tells = |key| match secret::is_bare_key(key) {
+            true => self.open.last().is_some_and(|open| open.is_access),
+            false => !PLAIN.contains(&key) && secret::is_name(key),
+        };
+        key.is_some_and(tells)
+    }
+
+    /// Whether this is what is called `key`, and may be one.
+    fn is_key(&self, said: &str) -> bool {
+        self.key.as_deref().is_some_and(secret::is_bare_key) && secret::could_be_key(said)
     }
 }
 

@@ -69,6 +69,9 @@ pub(super) fn call(entry: &Entry, kept: bool) -> Call {
         code: wrong.and_then(|wrong| wrong.code),
         took: over.map(|over| micros(over.took)),
         at_server: over.map(|over| micros(over.at_server)),
+        waited: over
+            .map(|over| micros(over.waited))
+            .filter(|waited| *waited > 0),
         bytes_in: entry.bytes_in as u64,
         bytes_out,
         tokens: bytes_out / BYTES_PER_TOKEN,

@@ -201,12 +201,14 @@ pub(super) fn call(model: &Model, page: &CallPage, width: usize) -> Vec<Line> {
             Look::Dim,
         ),
     ];
-    if let (Some(took), Some(at_server)) = (call.took, call.at_server) {
-        let ours = took.saturating_sub(at_server);
+    if let (Some(took), Some(ours), Some(_)) = (call.took, call.ours(), call.at_server) {
+        let waited = call.waited.map(text::took);
+        let waited = waited.map(|waited| format!(", {waited} waiting for a person"));
         let text = format!(
-            " {} in all, {} of it ours",
+            " {} in all, {} of it ours{}",
             text::took(took),
-            text::took(ours)
+            text::took(ours),
+            waited.unwrap_or_default()
         );
         lines.push(Line::of(text, Look::Dim));
     }

@@ -297,10 +297,10 @@ async fn refused(response: Response<Incoming>) -> ClientError {
         Err(fault) => return fault,
     };
     let refused = serde_json::from_slice(&text).unwrap_or_else(|_| Refused {
-        error: format!(
-            "HTTP {status}: {}",
-            String::from_utf8_lossy(&text).trim_end()
-        ),
+        error: match String::from_utf8_lossy(&text).trim() {
+            "" => format!("HTTP {status}"),
+            text => format!("HTTP {status}: {text}"),
+        },
         ..Refused::default()
     });
     ClientError::Refused(status, Box::new(refused))

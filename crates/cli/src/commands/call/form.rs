@@ -14,7 +14,7 @@ use std::io::{BufRead, Write};
 use switchboard::{
     agent::Form,
     api::types::tools::Field,
-    host::{Consent, Verdict},
+    host::{Consent, Relayed, Verdict},
     model::form::{fields, shown},
 };
 
@@ -35,6 +35,9 @@ pub enum Filled {
 pub fn fill(server: &str, params: &Value, input: &mut dyn BufRead, out: &mut dyn Write) -> Filled {
     if Form::of(params).is_none() {
         return Filled::Cancelled;
+    }
+    if let Some(asked) = Relayed::of(params) {
+        return by_rule(&asked, input, out);
     }
     let message = params["message"].as_str().unwrap_or_default();
     let paint = term::stderr();
@@ -172,7 +175,29 @@ pub fn consent(consent: &Consent, input: &mut dyn BufRead, out: &mut dyn Write) 
     {
         return Verdict::No;
     }
-    let choices = if consent.may_remember {
+    verdict(consent.may_remember, input, out)
+}
+
+/// The same where the gateway's rules want to know, and not a server: which rule that is
+/// stands in the gateway's settings.
+fn by_rule(asked: &Relayed, input: &mut dyn BufRead, out: &mut dyn Write) -> Filled {
+    let who = term::stderr().bold("a rule of the gateway asks:");
+    let _ = writeln!(out, "{who} {}", safe::lines(&asked.text));
+    let _ = writeln!(
+        out,
+        "{}",
+        term::stderr().dim("switchboard explain NAME says which rule that is")
+    );
+    let answer = verdict(asked.may_remember, input, out).to_result();
+    match &answer["content"] {
+        Value::Object(content) => Filled::Accepted(content.clone()),
+        _ => Filled::Declined,
+    }
+}
+
+/// Yes or no, in one word.
+fn verdict(may_remember: bool, input: &mut dyn BufRead, out: &mut dyn Write) -> Verdict {
+    let choices = if may_remember {
         "[y = yes, a = always, N = no, never]"
     } else {
         "[y/N]"
@@ -180,10 +205,11 @@ pub fn consent(consent: &Consent, input: &mut dyn BufRead, out: &mut dyn Write) 
     let _ = write!(out, "{choices} ");
     let _ = out.flush();
     let line = read(input).unwrap_or_default();
-    match (line.trim(), consent.may_remember) {
-        ("y" | "Y" | "yes", _) => Verdict::Once,
-        ("a" | "A" | "always", true) => Verdict::Always,
-        ("never", true) => Verdict::Never,
+    let said = line.trim().to_ascii_lowercase();
+    match (said.as_str(), may_remember) {
+        ("y" | "yes" | "yes, this time", _) => Verdict::Once,
+        ("a" | "always" | "yes, from now on", true) => Verdict::Always,
+        ("never" | "no, never", true) => Verdict::Never,
         _ => Verdict::No,
     }
 }

@@ -9,7 +9,10 @@ use crate::{
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard::{Health, Preview, Report, Used, config::Entry, local::secret, several};
+use switchboard::{
+    Health, Preview, Report, Used, api::types::servers::state_words, config::Entry, local::secret,
+    several,
+};
 
 /// A server as `list` shows it. The names and their order are what scripts rely on.
 #[derive(Clone, Debug, Serialize)]
@@ -60,18 +63,18 @@ impl State {
     }
 
     fn words(self) -> &'static str {
-        match self {
+        state_words(match self {
             Self::Connected => "connected",
             Self::Asleep => "asleep",
             Self::Failed => "failed",
-            Self::NeedsAuth => "needs sign-in",
-            Self::PendingApproval => "pending approval",
+            Self::NeedsAuth => "needs-auth",
+            Self::PendingApproval => "pending-approval",
             Self::Rejected => "rejected",
             Self::Disabled => "disabled",
             Self::Denied => "denied",
             Self::Shadowed => "shadowed",
-            Self::NotConnected => "not connected",
-        }
+            Self::NotConnected => "not-connected",
+        })
     }
 
     fn symbol(self, paint: Paint) -> String {

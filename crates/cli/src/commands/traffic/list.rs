@@ -265,9 +265,7 @@ pub fn line(call: &Call) -> String {
         "error" | "denied" => paint.red(&outcome),
         _ => outcome,
     };
-    let ours = call
-        .took
-        .map(|took| took - call.at_server.unwrap_or(0).min(took));
+    let ours = call.ours();
     let error = call.error.as_deref().map(|error| match room.is_narrow {
         true => format!("\n        {}", safe::line(error)),
         false => format!("  {}", safe::line(error)),

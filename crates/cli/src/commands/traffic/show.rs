@@ -56,6 +56,9 @@ fn text(shown: &Detail) -> String {
     if let (Some(decision), Some(rule)) = (&shown.decision, &shown.rule) {
         lines.push(safe::line(&format!("decided: {decision} ({rule})")));
     }
+    if let Some(waited) = shown.call.waited {
+        lines.push(format!("waited for a person: {}", list::millis(waited)));
+    }
     let waited = shown.waited.iter();
     lines.extend(waited.map(|one| safe::line(&one.words())));
     let width = match paint.terminal || term::says_columns() {

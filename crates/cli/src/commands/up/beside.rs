@@ -6,11 +6,15 @@ use super::{Options, PORT, PORTS, clients::Entries, unusable};
 use crate::{
     commands::status,
     context::Context,
-    failure::Failure,
+    failure::{Code, Failure},
+    limits,
     show::{live, out, safe, term},
     trusting,
 };
-use std::net::{Ipv4Addr, SocketAddr};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    time::Instant,
+};
 use switchboard::{
     Attached, TakenOver,
     running::{self, Running},
@@ -67,15 +71,39 @@ pub fn take_over(
     if !address.is_some_and(is_same) {
         return Ok(None);
     }
-    let taken = TakenOver::from(&running::folder(&context.dirs()?), running.pid);
-    let told = taken.inspect_err(|fault| {
-        tracing::info!(%fault, "the gateway that runs does not hand over, so it is ended first");
-    });
-    let taken = told.ok();
-    if taken.is_some() {
-        out::line(&format!("Takes the place of http://{}.", running.address))?;
+    let fault = match TakenOver::from(&running::folder(&context.dirs()?), running.pid) {
+        Ok(taken) => {
+            out::line(&format!("Takes the place of http://{}.", running.address))?;
+            return Ok(Some(taken));
+        }
+        Err(fault) => fault,
+    };
+    if let Some(other) = quicker(context, running)? {
+        let text = format!(
+            "another command took the place of process {} just now: http://{} is process {}",
+            running.pid, other.address, other.pid
+        );
+        let hint = "it runs as it was started there; to replace it as well, say so once more";
+        return Err(Failure::new(Code::Answered, text).hint(hint));
     }
-    Ok(taken)
+    tracing::info!(%fault, "the gateway that runs does not hand over, so it is ended first");
+    Ok(None)
+}
+
+/// Whoever took the place of this gateway meanwhile. Its note may come a moment later than
+/// it serves.
+fn quicker(context: &Context, before: &Running) -> Result<Option<Running>, Failure> {
+    let until = Instant::now() + limits::REPLACED;
+    loop {
+        let all = running::all(&context.dirs()?).running;
+        let is_other = |one: &Running| one.address == before.address && one.pid != before.pid;
+        let other = all.into_iter().find(is_other);
+        if other.is_some() || Instant::now() > until {
+            return Ok(other);
+        }
+        #[expect(clippy::disallowed_methods, reason = "the command does nothing else")]
+        std::thread::sleep(limits::ENDING_LOOK);
+    }
 }
 
 /// How clients are connected to a gateway that runs.

@@ -7,7 +7,9 @@ use crate::{
 use std::sync::Arc;
 use switchboard::tasks;
 use switchboard::{
-    Caller, Pools, Settings, copies,
+    Caller, Pools, Settings,
+    api::types::servers::state_words,
+    copies,
     host::{
         CallError, ClientSink, Host, Input, NoSink, Notice, Server, ServerState, Target,
         catalog::List,
@@ -33,18 +35,18 @@ pub enum State {
 }
 
 impl State {
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Connecting => "connecting",
+    pub fn word(self) -> &'static str {
+        state_words(match self {
+            Self::Connecting => "pending",
             Self::Connected => "connected",
             Self::Asleep => "asleep",
             Self::Failed => "failed",
-            Self::NeedsAuth => "needs a sign-in",
-            Self::Waiting => "waits for approval",
+            Self::NeedsAuth => "needs-auth",
+            Self::Waiting => "pending-approval",
             Self::Disabled => "disabled",
             Self::Rejected => "rejected",
             Self::Denied => "denied",
-        }
+        })
     }
 
     pub fn paint(self, paint: Paint, text: &str) -> String {

@@ -2,9 +2,9 @@
 
 use super::Asker;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use switchboard_testkit::{
-    HttpClient, LEGACY,
+    DEADLINE, HttpClient, LEGACY,
     world::{World, echo},
 };
 
@@ -44,9 +44,9 @@ async fn what_is_promised_is_there() {
     };
     assert_eq!(flying().await, 0);
     let slow = tokio::spawn(async move { client.call("sleep", json!({"ms": 600_000})).await });
-    let limit = std::time::Instant::now() + Duration::from_secs(60);
+    let limit = Instant::now() + Duration::from_secs(60);
     while flying().await != 1 {
-        assert!(std::time::Instant::now() < limit, "it is in flight");
+        assert!(Instant::now() < limit, "it is in flight");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     slow.abort();
@@ -320,4 +320,26 @@ async fn what_is_changed_is_on_record() {
     assert!(seen.to_string().contains("api: control"), "{seen}");
     let only = asker.get("audit?filter=event%3Drules&limit=1").await;
     assert_eq!(only["records"].as_array().unwrap().len(), 1, "{only}");
+}
+
+/// The gateway looks after servers, which makes it no client of theirs.
+#[tokio::test]
+async fn only_clients_are_counted_as_clients_of_a_server() {
+    let world = World::with(&json!({"s": echo(&[])}));
+    let words = ["up", "--port", "0", "--no-builtins"];
+    let gateway = world.launch(&words).spawn();
+    let asker = Asker::control(&world, &gateway).await;
+    let seen = async || asker.get("state").await["servers"][0].clone();
+    let begun = Instant::now();
+    while seen().await["state"]["word"] != "connected" {
+        assert!(begun.elapsed() < DEADLINE, "{}", seen().await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(seen().await["clients"], 0);
+    let token = format!("Bearer {}", world.token("tokens/default"));
+    let url = gateway.url().await;
+    let mut client = HttpClient::new(&format!("{url}/mcp")).header("authorization", &token);
+    client.initialize(LEGACY).await;
+    client.call("s__echo", json!({"nonce": "n"})).await;
+    assert_eq!(seen().await["clients"], 1);
 }

@@ -188,3 +188,32 @@ async fn who_fails_to_take_the_place_takes_nothing() {
     let said = client.request("ping", json!({})).await;
     assert!(said.get("result").is_some(), "{said}");
 }
+
+/// Several at once: one takes the place, the others say who did, and nobody is refused.
+#[tokio::test]
+async fn of_several_that_replace_at_once_one_does() {
+    let (world, _server, mut first, url) = scene().await;
+    let mut client = client(&world, &url).await;
+    let words = ["up", "--replace", "--no-builtins"];
+    let mut all: Vec<Program> = (0..4).map(|_| world.launch(&words).spawn()).collect();
+    let mut losers = 0;
+    let until = std::time::Instant::now() + LONG;
+    while losers < 3 || first.ended().is_none() {
+        assert!(std::time::Instant::now() < until, "{losers} have ended");
+        let said = client.request("ping", json!({})).await;
+        assert!(said.get("result").is_some(), "{said}");
+        losers = all.iter_mut().filter_map(Program::ended).count();
+    }
+    assert_eq!(losers, 3, "one stays");
+    for mut one in all {
+        let Some(status) = one.ended() else {
+            assert_eq!(one.url().await, url);
+            continue;
+        };
+        // It was too late; or it came so late that it replaced, or was replaced, in turn.
+        let said = one.stderr();
+        let is_late = said.contains("took the place of process");
+        assert!(is_late || status.success(), "{said}");
+    }
+    assert_eq!(world.notes().len(), 1);
+}

@@ -397,6 +397,12 @@ fn what_it_starts_can_be_chosen() {
         .ok();
     let mut up = Up::start(&home, &["--port", "0", "--no-builtins"]);
     let text = up.ready();
+    // In the same words wherever servers are listed.
+    let status = home.show(&["status"]).ok().out;
+    let is_named = |line: &str| line.contains("theirs") && line.contains("waits for approval");
+    assert!(status.lines().any(is_named), "{status}");
+    let list = home.show(&["list"]).out;
+    assert!(list.lines().any(is_named), "{list}");
     up.end();
     assert!(text.contains("  echo      connected  "), "{text}");
     assert!(text.contains("  gone      failed  "), "{text}");

@@ -257,3 +257,29 @@ async fn a_stdio_client_behind_the_gateway_is_seen_as_well() {
         "{detail}"
     );
 }
+
+/// While a person thinks, neither we nor the server work: it is a part of its own.
+#[tokio::test]
+async fn what_a_person_takes_to_answer_is_counted_apart() {
+    const THOUGHT: std::time::Duration = std::time::Duration::from_millis(1200);
+    let world = World::with(&servers([("one", echo(&[]))]));
+    let _gateway = world.gateway_with(&["--no-auth"]).await;
+    let mut client = world.attached(&[]).await;
+    client.on_request(|_, _| {
+        #[expect(clippy::disallowed_methods, reason = "a person who thinks")]
+        std::thread::sleep(THOUGHT);
+        json!({"result": {"action": "accept", "content": {"answer": "42"}}})
+    });
+    let answer = client
+        .call("one__elicit", json!({"message": "well?"}))
+        .await;
+    assert!(answer.to_string().contains("42"), "{answer}");
+    let calls = calls(&world, "tool:elicit").await;
+    let part = |name: &str| calls[0][name].as_u64().unwrap_or_default();
+    let (took, theirs, waited) = (part("took"), part("atServer"), part("waited"));
+    assert!(u128::from(waited) >= THOUGHT.as_micros(), "{calls:?}");
+    assert!(theirs + waited <= took, "{calls:?}");
+    let id = calls[0]["id"].to_string();
+    let ran = world.run(&["traffic", "show", &id]).await;
+    assert!(ran.out.contains("waited for a person: "), "{}", ran.out);
+}

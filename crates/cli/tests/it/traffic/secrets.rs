@@ -106,6 +106,13 @@ async fn no_canary_is_shown_without_a_second_act() {
                 !said.contains(secret.as_str()),
                 "{args:?} shows {secret}: {said}"
             );
+            // Whoever runs what was copied knows that it is not whole.
+            let is_copy = args[1] == "copy" && ran.out.contains("[redacted]");
+            assert_eq!(
+                is_copy,
+                ran.err.contains("--reveal shows them"),
+                "{args:?}: {said}"
+            );
         }
         // Nobody finds out what it is by looking for it.
         let found = super::calls(&world, &json!(secret).to_string()).await;

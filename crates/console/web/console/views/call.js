@@ -112,10 +112,12 @@ function TimeLine({ call, messages }) {
       ['at the server', 'theirs', [[first.at, last.at]]],
     );
   } else if (call.atServer !== null && call.took !== null) {
+    const ours = call.took - call.atServer - (call.waited ?? 0);
     lanes.push(
-      ['in us', 'ours', [[0, call.took - call.atServer]]],
-      ['at the server', 'theirs', [[call.took - call.atServer, call.took]]],
+      ['in us', 'ours', [[0, ours]]],
+      ['at the server', 'theirs', [[ours, ours + call.atServer]]],
     );
+    if (call.waited) lanes.push(['a person', 'person', [[call.took - call.waited, call.took]]]);
   } else {
     lanes.push(['in us', 'ours', [[0, took]]]);
   }
@@ -125,7 +127,7 @@ function TimeLine({ call, messages }) {
     const answer = messages.slice(at).find((other) => other.kind === 'answer');
     waits.push([one.at, answer?.at ?? took]);
   }
-  if (waits.length) lanes.push(['a person', 'person', waits]);
+  if (waits.length && !lanes.some(([, kind]) => kind === 'person')) lanes.push(['a person', 'person', waits]);
   return html`<div class="timeline card" data-testid="timeline">${lanes.map(
     ([name, kind, spans]) => html`<div class="lane" key=${name}>
     <span>${name}</span>

@@ -28,7 +28,7 @@ let last = { id: null, top: 0 };
 const era = (word) => (word === 'modern' ? 'M' : word === 'legacy' ? 'L' : '?');
 
 function Row({ call, top, chosen }) {
-  const ours = call.took === null || call.atServer === null ? call.took : call.took - call.atServer;
+  const ours = call.took === null ? null : call.took - (call.atServer ?? 0) - (call.waited ?? 0);
   const what = call.name ?? call.method;
   return html`<a class="call" role="option" id=${`call-${call.id}`} data-testid="call" aria-selected=${chosen} tabindex="-1"
     style=${{ transform: `translateY(${top}px)` }} href=${href(['traffic', String(call.id)])}>

@@ -7,6 +7,7 @@ fn ended(outcome: Outcome) -> Ended {
         trace: None,
         took: Duration::from_millis(3),
         at_server: Some(Duration::from_millis(2)),
+        waited: Duration::ZERO,
         bytes_in: 10,
         bytes_out: 20,
     }

@@ -93,6 +93,7 @@ pub(super) struct More {
     pub(super) edited: bool,
     pub(super) held: bool,
     pub(super) replay_of: Option<u64>,
+    pub(super) waited: Duration,
     pub(super) wrong: Option<Wrong>,
 }
 
@@ -155,6 +156,7 @@ impl Row {
                     outcome,
                     took: Duration::from_nanos(self.took),
                     at_server: Duration::from_nanos(self.at_server),
+                    waited: more.waited,
                     bytes_out: self.bytes_out,
                     wrong: more.wrong,
                 }),
@@ -183,6 +185,8 @@ pub(crate) struct Over {
     pub(crate) outcome: Outcome,
     pub(crate) took: Duration,
     pub(crate) at_server: Duration,
+    /// How long people were waited for.
+    pub(crate) waited: Duration,
     pub(crate) bytes_out: u64,
     /// What went wrong, if anything did.
     pub(crate) wrong: Option<Wrong>,

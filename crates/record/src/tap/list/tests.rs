@@ -42,6 +42,7 @@ fn end(mut follow: Box<dyn Follow>, fault: Option<&CallError>) {
         took: Duration::from_millis(5),
         when: Instant::now(),
         at_server: Duration::from_millis(4),
+        waited: Duration::ZERO,
         bytes_in: 1,
         bytes_out: 2,
     });

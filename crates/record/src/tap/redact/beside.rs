@@ -140,7 +140,7 @@ impl Open {
 /// Whether this is the name of a secret, and no sentence about one.
 fn is_name(said: &str) -> bool {
     let is_short = said.len() <= LONGEST && said.split_whitespace().count() <= WORDS;
-    is_short && secret::is_name(said)
+    is_short && secret::is_name(said) && !secret::is_bare_key(said)
 }
 
 /// Whether a name is written as headers and variables are.

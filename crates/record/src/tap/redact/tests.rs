@@ -190,3 +190,40 @@ fn json_in_a_text_goes_the_same_way() {
         assert_eq!(redact(same), (same.to_owned(), 0));
     }
 }
+
+/// `key` is what a value is kept under as often as it is one that opens something.
+#[test]
+fn a_bare_key_is_a_secret_where_it_may_be_one() {
+    for stays in [
+        r#"{"key":"colour","value":"blue"}"#,
+        r#"{"key":"backgroundColour"}"#,
+        r#"{"Key":"page-2/item 17"}"#,
+        r#"{"key":17,"keys":["a","b","user:1001"]}"#,
+        r#"{"key":{"ctrl":true,"name":"Enter"}}"#,
+        r#"{"name":"key","value":"F5"}"#,
+        r#"{"arguments":{"key":"greeting","value":"hello"}}"#,
+    ] {
+        assert_eq!(redact(stays), (stays.to_owned(), 0), "{stays}");
+    }
+    for goes in [
+        r#"{"key":"sk-ant-REDACTED"}"#,
+        r#"{"key":"hunter2"}"#,
+        r#"{"key":"9f86d081884c7d659a2feaa0c55ad015"}"#,
+        r#"{"keys":["a","550e8400-e29b-41d4-a716-446655440000"]}"#,
+        r#"{"api":{"key":"colour"}}"#,
+        r#"{"api":[{"key":"colour"}]}"#,
+        r#"{"KEY":"colour"}"#,
+        r#"{"api_key":"colour"}"#,
+        r#"{"apiKey":"colour"}"#,
+        r#"{"x-api-key":"colour"}"#,
+        r#"{"private-key":"colour"}"#,
+        r#"{"access_key":"colour"}"#,
+        r#"{"secretKey":"colour"}"#,
+    ] {
+        let (shown, cut) = redact(goes);
+        assert!(
+            cut == 1 && shown.contains(secret::HIDDEN),
+            "{goes}: {shown}"
+        );
+    }
+}

@@ -202,3 +202,49 @@ fn only_a_clear_yes_is_one() {
         assert_eq!(said, expected, "{typed:?}");
     }
 }
+
+/// What a gateway asks because of its rules is no question of the server's, and is answered
+/// in one word.
+#[test]
+fn a_rule_of_the_gateway_asks_itself() {
+    let asks = |words: &[&str]| {
+        json!({"message": "[switchboard] Allow the tool s__t of server \"s\"?",
+            "requestedSchema": {"type": "object", "required": ["answer"],
+                "properties": {"answer": {"type": "string", "enum": words}}}})
+    };
+    let once = ["yes, this time", "no"];
+    let all = [
+        "yes, this time",
+        "yes, until Switchboard ends",
+        "yes, from now on",
+        "no",
+        "no, never",
+    ];
+    for (words, typed, right) in [
+        (&once[..], "y\n", "yes, this time"),
+        (&once, "Yes\n", "yes, this time"),
+        (&once, "n\n", "no"),
+        (&once, "no\n", "no"),
+        (&once, "always\n", "no"),
+        (&all, "a\n", "yes, from now on"),
+        (&all, "never\n", "no, never"),
+        (&all, "", "no"),
+    ] {
+        let mut out = Vec::new();
+        let filled = fill("system", &asks(words), &mut typed.as_bytes(), &mut out);
+        let expected = json!({ "answer": right }).as_object().unwrap().clone();
+        assert_eq!(filled, Filled::Accepted(expected), "{typed:?}");
+        let out = String::from_utf8(out).unwrap();
+        assert!(!out.contains("server system asks"), "{out}");
+        assert!(out.contains("rule of the gateway asks"), "{out}");
+    }
+    // A server's own form stays the server's.
+    let mut out = Vec::new();
+    let theirs = asks(&["yes, this time", "as you like"]);
+    fill("system", &theirs, &mut "".as_bytes(), &mut out);
+    assert!(
+        String::from_utf8(out)
+            .unwrap()
+            .contains("server system asks")
+    );
+}

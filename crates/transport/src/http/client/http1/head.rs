@@ -19,6 +19,9 @@ pub(in crate::http::client) enum HeadError {
     /// How long its body is can be read in two ways.
     #[error("it says twice how long it is, and not the same")]
     Lengths,
+    /// How long its body is cannot be read at all.
+    #[error("how long it is (Content-Length) is no number")]
+    Length,
     /// Its body is transferred in a way that was not asked for.
     #[error("it is transferred in a way that nobody asked for")]
     Transfer,
@@ -129,7 +132,7 @@ fn length(headers: &HeaderMap) -> Result<Option<u64>, HeadError> {
             let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
             let number = std::str::from_utf8(text).ok().filter(|_| is_number);
             let number = number.and_then(|text| text.parse::<u64>().ok());
-            let number = number.ok_or(HeadError::Lengths)?;
+            let number = number.ok_or(HeadError::Length)?;
             if *found.get_or_insert(number) != number {
                 return Err(HeadError::Lengths);
             }

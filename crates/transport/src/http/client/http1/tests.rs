@@ -149,6 +149,7 @@ async fn what_could_be_read_in_two_ways_is_no_answer() {
     let cases = [
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd".to_owned(),
         "HTTP/1.1 200 OK\r\nContent-Length: +3\r\n\r\nabc".to_owned(),
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc".to_owned(),
         "HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\nabc".to_owned(),
         "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nabc".to_owned(),
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n".to_owned(),
@@ -180,6 +181,19 @@ async fn what_could_be_read_in_two_ways_is_no_answer() {
             let got = answered(answer.as_bytes(), each).await;
             assert!(got.is_err(), "{shown:?} in pieces of {each}: {got:?}");
         }
+    }
+}
+
+/// What is wrong is said as it is.
+#[tokio::test]
+async fn a_length_that_is_no_number_is_called_that() {
+    for (length, said) in [
+        ("-1", "no number"),
+        ("3\r\nContent-Length: 4", "says twice"),
+    ] {
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nabc");
+        let fault = answered(answer.as_bytes(), 100).await.unwrap_err();
+        assert!(fault.to_string().contains(said), "{length}: {fault}");
     }
 }
 
