@@ -75,6 +75,7 @@ export interface Call {
   code: number | null;
   took: number | null;
   atServer: number | null;
+  waited: number | null;
   bytesIn: number;
   bytesOut: number;
   tokens: number;
