@@ -13,3 +13,6 @@ pub const LONGEST_SECRET: usize = 16 * 1024;
 pub const LONGEST_REFERENCE: usize = 1024;
 /// The deepest nesting that is read.
 pub const YAML_DEPTH: usize = 64;
+
+/// A longer value under the name `key` is no name that people give things.
+pub const LONGEST_NAMED: usize = 64;

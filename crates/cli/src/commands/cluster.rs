@@ -62,7 +62,7 @@ pub enum Action {
     #[command(
         override_usage = "switchboard cluster apply [OPTIONS] --sign-with <FILE>\n           --cluster <URL> --cluster-key-file <FILE> [FILE]..."
     )]
-    Apply(applied::ApplyOptions),
+    Apply(Box<applied::ApplyOptions>),
     /// Show the versions that were applied to all replicas
     #[command(
         override_usage = "switchboard cluster history [OPTIONS] --cluster <URL> --cluster-key-file <FILE>\n           --cluster-apply-keys <FILE>"

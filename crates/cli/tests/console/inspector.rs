@@ -13,7 +13,7 @@ async fn a_resource_that_changes_is_read_again() {
     page.click("[data-testid=run]").await;
     page.wait("[data-testid=result]").await;
     page.click("[data-testid=watch]").await;
-    page.until("return document.querySelector('[data-testid=watch]').checked")
+    page.until("return document.querySelector('[data-testid=watch][data-on=true]') !== null")
         .await;
     // It changes at the copy of the server that the page itself uses.
     for uri in ["echo://2", "echo://1"] {

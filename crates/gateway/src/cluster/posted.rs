@@ -106,7 +106,7 @@ impl Posted {
         if !handed.map_err(io::Error::other)? {
             return Ok(None);
         }
-        opening.is_open();
+        opening.opened();
         self.carry(name, ours, 1);
         Ok(Some(end))
     }
@@ -290,7 +290,7 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    fn is_open(mut self) {
+    fn opened(mut self) {
         self.name = None;
     }
 }

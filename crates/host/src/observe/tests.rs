@@ -1,4 +1,5 @@
 use super::*;
+use crate::{error::Blame, exchange::Reply};
 
 fn reply(text: &str) -> Reply {
     Reply {

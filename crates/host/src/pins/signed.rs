@@ -96,7 +96,7 @@ impl SignedPins {
         let mut text = String::new();
         for (kind, versions) in &self.pins {
             for (name, version) in versions {
-                let hashes: Vec<String> = version.hashes().map(short).collect();
+                let hashes: Vec<String> = version.hashes().map(|hash| short(hash)).collect();
                 let name = visible::line(name);
                 let called = match kind {
                     Kind::Tools => format!("tool {name}"),
@@ -114,6 +114,6 @@ impl SignedPins {
 }
 
 /// As much of a hash as anybody compares.
-fn short(hash: &String) -> String {
+fn short(hash: &str) -> String {
     hash.chars().take(16).collect()
 }

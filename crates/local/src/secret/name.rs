@@ -1,5 +1,7 @@
 //! What a secret is called.
 
+use crate::limits;
+
 /// Names that only sound like secrets.
 const HARMLESS: &[&str] = &[
     "ssh_auth_sock",
@@ -196,7 +198,6 @@ pub fn is_bare_key(name: &str) -> bool {
 /// Whether this, under the name `key`, may be one that opens something: not words and short
 /// numbers, as people name things.
 pub fn could_be_key(value: &str) -> bool {
-    const LONGEST: usize = 64;
     let mut pieces = value.split(|c: char| !c.is_alphanumeric());
     let is_named = |piece: &str| {
         let all = |is: fn(char) -> bool| piece.chars().all(is);
@@ -205,7 +206,7 @@ pub fn could_be_key(value: &str) -> bool {
             || length < 24 && all(char::is_alphabetic)
             || length <= 6 && all(|c| c.is_ascii_digit())
     };
-    value.len() > LONGEST || super::is_value(value) || !pieces.all(is_named)
+    value.len() > limits::LONGEST_NAMED || super::is_value(value) || !pieces.all(is_named)
 }
 
 /// Whether what a field of this name holds is about ways in, so that a `key` in it is one.

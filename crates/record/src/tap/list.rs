@@ -91,7 +91,7 @@ impl CallList {
             whose: Some(self.names.of(call)),
             session: call.client.id,
             origin: call.origin,
-            client_era: call.client.era(),
+            client_era: Some(call.client.era()),
             method: call.method,
             bytes_in: u32::try_from(call.message.raw().len()).unwrap_or(u32::MAX),
             ..Row::default()

@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::json;
 use std::time::Duration;
 use switchboard_testkit::text_of;
-use switchboard_testkit::world::{World, echo, servers};
+use switchboard_testkit::world::{World, echo, servers, until};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -39,6 +39,8 @@ async fn with_the_next_gateway() {
     client.call("a__pid", json!({})).await;
     let second = stage.launch(&["serve", "--http", "127.0.0.1:0"]).spawn();
     let at = second.url().await;
+    let noted = until(LONG, || (stage.notes().len() == 2).then_some(()));
+    noted.await.expect("it can be found");
     first.signal(Signal::KILL);
     client
         .notification("notifications/tools/list_changed")

@@ -19,9 +19,9 @@ async fn calls(stage: &Stage, tool: &str) -> Vec<Value> {
 async fn whoever_typed_a_call_is_asked_by_the_gateway_once() {
     let stage = Stage::new(&json!({}), &["--era", "legacy"]).await;
     let mut tty = Tty::start(&stage.world, &["call", "e__count"]);
-    tty.sees("Allow the tool mcp__e__count of server");
-    tty.sees("1. yes, this time");
-    tty.types("1\r");
+    tty.sees("a rule of the gateway asks: Allow the tool mcp__e__count of server");
+    tty.sees("[y/N]");
+    tty.types("y\r");
     assert_eq!(tty.ended(), Some(0), "{}", tty.text());
     assert_eq!(tty.text().matches("Allow the tool").count(), 1);
     let seen = calls(&stage, "count").await;
@@ -29,8 +29,8 @@ async fn whoever_typed_a_call_is_asked_by_the_gateway_once() {
     assert_eq!(seen[0]["client"], "switchboard", "{seen:?}");
 
     let mut tty = Tty::start(&stage.world, &["call", "e__count"]);
-    tty.sees("1. yes, this time");
-    tty.types("2\r");
+    tty.sees("[y/N]");
+    tty.types("n\r");
     assert_eq!(tty.ended(), Some(5), "{}", tty.text());
     assert!(tty.text().contains("the answer was no"), "{}", tty.text());
     assert_eq!(stage.counted().await, "1");

@@ -116,17 +116,19 @@ export function Completion({ name, reference, edited }) {
 
 /** Hears of a resource's changes while it is shown, and reads it again where it was read. */
 export function Watch({ name, uri, again }) {
+  // What the server has not been asked yet it may tell all the same: it is listened to before.
+  const [wanted, setWanted] = useState(false);
   const [on, setOn] = useState(false);
   const [changes, setChanges] = useState(0);
   useEffect(() => {
-    if (!on) return undefined;
+    if (!wanted) return undefined;
     const stop = hear((event) => {
       if (event.kind !== 'updated' || event.uri !== uri) return;
       setChanges((before) => before + 1);
       again?.();
     });
     return stop;
-  }, [on, uri, again]);
+  }, [wanted, uri, again]);
   // Whoever looks at something else wants to hear no more of it.
   useEffect(() => {
     if (!on) return undefined;
@@ -136,12 +138,18 @@ export function Watch({ name, uri, again }) {
   }, [on, uri]);
   if (!may('operator')) return null;
   const change = (event) => {
-    const wanted = event.target.checked;
+    const now = event.target.checked;
+    setWanted(now);
     attempt(async () => {
-      if (wanted) await post(`servers/${part(name)}/subscribe`, { uri });
-      setOn(wanted);
+      try {
+        if (now) await post(`servers/${part(name)}/subscribe`, { uri });
+        setOn(now);
+      } catch (fault) {
+        setWanted(false);
+        throw fault;
+      }
     });
   };
-  return html`<label class="row"><input type="checkbox" checked=${on} onChange=${change} data-testid="watch" /> Tell me when it changes
+  return html`<label class="row" aria-busy=${wanted !== on}><input type="checkbox" checked=${wanted} onChange=${change} data-testid="watch" data-on=${on} /> Tell me when it changes
     ${changes > 0 && html`<span class="quiet small" data-testid="changes">${plural(changes, 'change')} so far</span>`}</label>`;
 }

@@ -64,7 +64,7 @@ pub(super) struct Row {
     pub(super) phase: Phase,
     pub(super) decided: Decided,
     pub(super) origin: Origin,
-    pub(super) client_era: Era,
+    pub(super) client_era: Option<Era>,
     pub(super) server_era: Option<Era>,
     pub(super) method: Method,
 }
@@ -116,7 +116,7 @@ impl Default for Row {
             phase: Phase::Running,
             decided: Decided::Allowed,
             origin: Origin::Client,
-            client_era: Era::Modern,
+            client_era: None,
             server_era: None,
             method: Method::Other,
         }
@@ -143,7 +143,7 @@ impl Row {
             client: whose.client.clone(),
             session: self.session,
             origin: self.origin,
-            client_era: self.client_era,
+            client_era: self.client_era?,
             server_era: self.server_era,
             method: self.method,
             cell: self.cell.clone(),
