@@ -7,7 +7,10 @@ use crate::{
 };
 use bytes::{Buf, Bytes, BytesMut};
 use std::io;
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    time::timeout,
+};
 
 /// Reads lines of at most a given length.
 #[derive(Debug)]
@@ -37,7 +40,7 @@ enum Counts {
 /// Why no further line can be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// A line is longer than the cap: the framing is lost.
+    /// A line is longer than the cap. It can be left out.
     #[error("a line is longer than {0} bytes")]
     TooLong(usize),
     /// Whose lines they are has too many bytes in memory.
@@ -94,6 +97,44 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Ok((!rest.is_empty()).then(|| self.counts.hold(rest)));
             }
         }
+    }
+
+    /// The first bytes of a line that is too long.
+    pub(super) fn beginning(&self) -> Vec<u8> {
+        let came = trim(self.came());
+        came[..came.len().min(limits::CUT_LINE_ENDS)].to_vec()
+    }
+
+    /// Reads on to the end of a line that is too long, without keeping it; its last bytes.
+    /// Fails where there is no end to be seen.
+    pub(super) async fn leave_out(&mut self) -> Result<Vec<u8>, LineError> {
+        let too_long = LineError::TooLong(self.cap);
+        let mut end = Vec::new();
+        keep_end(&mut end, self.came());
+        let mut length = self.came().len() as u64;
+        if let Some(long) = self.long.take() {
+            self.counts.reuse(long);
+        }
+        (self.buffer, self.searched) = (BytesMut::new(), 0);
+        while length <= limits::CUT_LINE_BYTES {
+            self.buffer.reserve(limits::READ_CHUNK);
+            let read = self.reader.read_buf(&mut self.buffer);
+            let Ok(read) = timeout(limits::CUT_LINE_STALL, read).await else {
+                return Err(too_long);
+            };
+            if read? == 0 {
+                return Ok(end);
+            }
+            if let Some(found) = memchr::memchr(b'\n', &self.buffer) {
+                keep_end(&mut end, &self.buffer[..found]);
+                self.buffer.advance(found + 1);
+                return Ok(end);
+            }
+            keep_end(&mut end, &self.buffer);
+            length += self.buffer.len() as u64;
+            self.buffer.clear();
+        }
+        Err(too_long)
     }
 
     /// Reads what there is; nothing at the end of the stream.
@@ -221,6 +262,14 @@ impl Counts {
 /// The room for a line of about this length, and for what comes with its end.
 fn room_for(length: usize) -> usize {
     (length + limits::READ_CHUNK).next_multiple_of(limits::READ_CHUNK)
+}
+
+/// Adds to the last bytes of something, and forgets those before them.
+fn keep_end(end: &mut Vec<u8>, more: &[u8]) {
+    let more = &more[more.len().saturating_sub(limits::CUT_LINE_ENDS)..];
+    let room = limits::CUT_LINE_ENDS - more.len();
+    end.drain(..end.len().saturating_sub(room));
+    end.extend_from_slice(more);
 }
 
 /// Without white space at either end, and without a byte order mark.
