@@ -41,6 +41,8 @@ pub const CUT_LINE_ENDS: usize = 4 * 1024;
 pub const CUT_LINE_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 /// How long nothing may come of it before its end: whoever else uses the server waits.
 pub const CUT_LINE_STALL: Duration = Duration::from_secs(5);
+/// How long its end may take in all.
+pub const CUT_LINE_TIME: Duration = Duration::from_secs(60);
 /// A line that is longer than this without an end gets a buffer of its own, which it keeps.
 pub const LONG_LINE: usize = 64 * 1024;
 /// How much room such a buffer has at least.

@@ -15,8 +15,59 @@ pub enum Cut {
     Reply(u64),
     /// A request of the peer's, under this id.
     Request(Id),
+    /// It asks or says something, and is no reply.
+    Notice,
     /// Nothing says so.
     Unknown,
+}
+
+/// Whether something that is read in pieces, and not kept, is one JSON object or array from
+/// its beginning to its end: by quotes and brackets alone. What stands behind one that broke
+/// off, with no line end between, is always found out: it leaves something open, or has a
+/// backslash where there can be none.
+#[derive(Debug, Default)]
+pub struct Whole {
+    depth: u64,
+    in_text: bool,
+    escaped: bool,
+    begun: bool,
+    /// There is something before, behind or in it that cannot be there.
+    wrong: bool,
+}
+
+impl Whole {
+    /// Reads on.
+    pub fn read(&mut self, mut piece: &[u8]) {
+        while let Some((&byte, rest)) = piece.split_first() {
+            if self.in_text && !self.escaped {
+                let Some(found) = memchr::memchr2(b'"', b'\\', piece) else {
+                    return;
+                };
+                self.escaped = piece[found] == b'\\';
+                self.in_text = self.escaped;
+                piece = &piece[found + 1..];
+                continue;
+            }
+            piece = rest;
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'{' | b'[' => {
+                    self.wrong |= self.begun && self.depth == 0;
+                    self.begun = true;
+                    self.depth += 1;
+                }
+                b'}' | b']' if self.depth > 0 => self.depth -= 1,
+                b'"' if self.depth > 0 => self.in_text = true,
+                b'\\' => self.wrong = true,
+                _ => self.wrong |= self.depth == 0 && !byte.is_ascii_whitespace(),
+            }
+        }
+    }
+
+    /// Whether that was all.
+    pub fn is_whole(&self) -> bool {
+        self.begun && self.depth == 0 && !self.wrong
+    }
 }
 
 /// What the top of a message says, as far as it is known.
@@ -69,6 +120,7 @@ impl Cut {
             Some(id) if top.answers && !top.twice && !top.asks => {
                 own_number(id).map_or(Self::Unknown, Self::Reply)
             }
+            _ if top.asks && !top.answers => Self::Notice,
             _ => Self::Unknown,
         }
     }
@@ -81,7 +133,7 @@ fn request(id: &[u8]) -> Cut {
     ) && id.len() <= limits::ID_BYTES;
     match fits {
         true => Cut::Request(Id::from_token(Bytes::copy_from_slice(id))),
-        false => Cut::Unknown,
+        false => Cut::Notice,
     }
 }
 
@@ -144,6 +196,52 @@ mod tests {
             (r#"{"params":{"a"#, r#"a"},"method":"m","id":"q"}"#),
         ] {
             assert_eq!(of(head, tail), asks, "{head} … {tail}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_reply_is_known_for_that() {
+        for (head, tail) in [
+            (r#"{"jsonrpc":"2.0","method":"m","params":{"a"#, ""),
+            (r#"{"params":{"a"#, r#"a"},"method":"m"}"#),
+            (r#"{"method":"m","id":{},"params":{"a"#, r#"a"}}"#),
+        ] {
+            assert_eq!(of(head, tail), Cut::Notice, "{head} … {tail}");
+        }
+    }
+
+    /// In pieces of any size.
+    fn whole(text: &str) -> bool {
+        let [one, all] = [1, text.len().max(1)].map(|size| {
+            let mut whole = Whole::default();
+            for piece in text.as_bytes().chunks(size) {
+                whole.read(piece);
+            }
+            whole.is_whole()
+        });
+        assert_eq!(one, all, "{text}");
+        all
+    }
+
+    #[test]
+    fn what_stands_behind_something_that_broke_off_is_found_out() {
+        let long = r#" {"jsonrpc":"2.0","id":1,"result":{"a":[1,{"b":"x\"}{\\"}, "y"]}}"#;
+        assert!(whole(long) && whole(&format!("{long} \r")) && whole("[{}]"));
+        for next in [
+            r#"{"jsonrpc":"2.0","id":2,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":2,"result":{"a":"x\"y"}}"#,
+            r#"{"jsonrpc":"2.0","id":2,"result":{"a":"]}}}\\ \"\n]"}}"#,
+        ] {
+            assert!(whole(next));
+            for cut in 1..=long.len() {
+                if let Some(head) = long.get(..cut).filter(|head| !head.trim().is_empty()) {
+                    assert!(!whole(&format!("{head}{next}")), "{head}{next}");
+                    assert!(cut == long.len() || !whole(head), "{head}");
+                }
+            }
+        }
+        for noise in ["", "npm warn", "npm {}", "{} npm", "]", "\"a\""] {
+            assert!(!whole(noise), "{noise}");
         }
     }
 

@@ -27,7 +27,7 @@ pub mod trace;
 mod version;
 
 pub use address::embedded as embedded_v4;
-pub use cut::Cut;
+pub use cut::{Cut, Whole};
 pub use error::{ErrorObject, code};
 pub use id::{Id, own_number};
 pub use json::{Edits, Span};

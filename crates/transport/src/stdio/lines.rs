@@ -6,10 +6,11 @@ use crate::{
     limits,
 };
 use bytes::{Buf, Bytes, BytesMut};
-use std::io;
+use std::{io, time::Duration};
+use switchboard_wire::Whole;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
-    time::timeout,
+    time::{Instant, timeout_at},
 };
 
 /// Reads lines of at most a given length.
@@ -105,36 +106,48 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         came[..came.len().min(limits::CUT_LINE_ENDS)].to_vec()
     }
 
-    /// Reads on to the end of a line that is too long, without keeping it; its last bytes.
-    /// Fails where there is no end to be seen.
-    pub(super) async fn leave_out(&mut self) -> Result<Vec<u8>, LineError> {
-        let too_long = LineError::TooLong(self.cap);
-        let mut end = Vec::new();
+    /// Reads on to the end of a line that is too long, without keeping it; its last bytes, and
+    /// whether it was one value all along. Fails where there is no end to be seen.
+    pub(super) async fn leave_out(&mut self) -> Result<(Vec<u8>, bool), LineError> {
+        self.leave_out_within(limits::CUT_LINE_STALL, limits::CUT_LINE_TIME)
+            .await
+    }
+
+    async fn leave_out_within(
+        &mut self,
+        stall: Duration,
+        time: Duration,
+    ) -> Result<(Vec<u8>, bool), LineError> {
+        let too_long = || LineError::TooLong(self.cap);
+        let (mut end, mut whole) = (Vec::new(), Whole::default());
         keep_end(&mut end, self.came());
+        whole.read(trim(self.came()));
         let mut length = self.came().len() as u64;
         if let Some(long) = self.long.take() {
             self.counts.reuse(long);
         }
         (self.buffer, self.searched) = (BytesMut::new(), 0);
+        let latest = Instant::now() + time;
         while length <= limits::CUT_LINE_BYTES {
             self.buffer.reserve(limits::READ_CHUNK);
             let read = self.reader.read_buf(&mut self.buffer);
-            let Ok(read) = timeout(limits::CUT_LINE_STALL, read).await else {
-                return Err(too_long);
-            };
-            if read? == 0 {
-                return Ok(end);
-            }
-            if let Some(found) = memchr::memchr(b'\n', &self.buffer) {
-                keep_end(&mut end, &self.buffer[..found]);
+            let until = latest.min(Instant::now() + stall);
+            let read = timeout_at(until, read).await.map_err(|_| too_long())??;
+            let found = memchr::memchr(b'\n', &self.buffer);
+            let more = &self.buffer[..found.unwrap_or(self.buffer.len())];
+            keep_end(&mut end, more);
+            whole.read(more);
+            length += more.len() as u64;
+            if let Some(found) = found {
                 self.buffer.advance(found + 1);
-                return Ok(end);
+            } else {
+                self.buffer.clear();
             }
-            keep_end(&mut end, &self.buffer);
-            length += self.buffer.len() as u64;
-            self.buffer.clear();
+            if found.is_some() || read == 0 {
+                return Ok((end, whole.is_whole()));
+            }
         }
-        Err(too_long)
+        Err(too_long())
     }
 
     /// Reads what there is; nothing at the end of the stream.
@@ -335,5 +348,27 @@ mod tests {
         assert_eq!(budget.used(), 0);
         assert!(lines.next().await.unwrap().is_none());
         writing.await.unwrap().unwrap();
+    }
+
+    /// A line that grows for ever, by however little, is given up.
+    #[tokio::test]
+    async fn the_end_of_a_line_is_not_waited_for_for_ever() {
+        let (mut write, read) = tokio::io::duplex(1024);
+        let writing = tokio::spawn(async move {
+            while tokio::io::AsyncWriteExt::write_all(&mut write, &[b'x'; 100])
+                .await
+                .is_ok()
+            {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        });
+        let mut lines = Lines::new(read, 1000, Budget::default());
+        assert!(matches!(lines.next().await, Err(LineError::TooLong(1000))));
+        let ended = lines
+            .leave_out_within(Duration::from_secs(3600), Duration::from_millis(100))
+            .await;
+        assert!(matches!(ended, Err(LineError::TooLong(1000))));
+        drop(lines);
+        writing.await.unwrap();
     }
 }

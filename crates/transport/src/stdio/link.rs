@@ -170,7 +170,8 @@ async fn read_all(
 }
 
 /// Leaves out a line that is too long, and tells whoever waits for it: at once where its
-/// beginning says who that is, since its end may be far, or by its end.
+/// beginning says who that is, since its end may be far, or by its end. Fails where somebody
+/// could wait for ever for what was in it.
 async fn leave_out(
     lines: &mut Lines<impl AsyncRead + Unpin>,
     cap: usize,
@@ -186,18 +187,29 @@ async fn leave_out(
                 receive.unreadable(fault, None);
                 let _ = writer.send(error.response(Some(&id)));
             }
-            Cut::Unknown => receive.unreadable(fault, None),
+            Cut::Notice | Cut::Unknown => receive.unreadable(fault, None),
         }
     };
     let head = lines.beginning();
-    let early = Cut::of(&head, b"");
-    let known = early != Cut::Unknown;
-    if known {
-        tell(early);
+    // What asks may still say under which id.
+    let early =
+        Some(Cut::of(&head, b"")).filter(|cut| matches!(cut, Cut::Reply(_) | Cut::Request(_)));
+    let told = early.is_some();
+    if let Some(cut) = early {
+        tell(cut);
     }
-    let tail = lines.leave_out().await?;
-    if !known {
-        tell(Cut::of(&head, &tail));
+    let (tail, whole) = lines.leave_out().await?;
+    // It broke off, and what it ends with may be another message, which nobody saw.
+    if !whole && matches!(tail.trim_ascii_end().last(), Some(b'}' | b']')) {
+        return Err(LineError::TooLong(cap));
+    }
+    if !told {
+        let cut = Cut::of(&head, &tail);
+        // A reply, for all we know.
+        if cut == Cut::Unknown && matches!(head.first(), Some(b'{' | b'[')) {
+            return Err(LineError::TooLong(cap));
+        }
+        tell(cut);
     }
     Ok(())
 }
@@ -207,7 +219,7 @@ mod tests {
     use super::*;
     use crate::link::Undelivered;
     use tokio::{
-        io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+        io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf},
         sync::mpsc,
     };
 
@@ -231,22 +243,33 @@ mod tests {
         }
     }
 
-    /// What is too long is lost for whoever it is for; the connection goes on.
-    #[tokio::test]
-    async fn a_line_that_is_too_long_fails_its_own_request_alone() {
-        const CAP: usize = 100_000;
+    const CAP: usize = 100_000;
+
+    /// A link, what it hears, and the server's side of it.
+    fn stage() -> (
+        StdioLink,
+        mpsc::UnboundedReceiver<String>,
+        (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>),
+    ) {
         let (ours, theirs) = tokio::io::duplex(4096);
         let (read, write) = tokio::io::split(ours);
         #[expect(clippy::disallowed_methods, reason = "a test that reads all of it")]
-        let (heard, mut hears) = mpsc::unbounded_channel();
+        let (heard, hears) = mpsc::unbounded_channel();
         let link = StdioLink::streams(read, write, CAP, Budget::default(), Arc::new(Heard(heard)));
-        let (read, mut write) = tokio::io::split(theirs);
+        (link, hears, tokio::io::split(theirs))
+    }
+
+    /// What is too long is lost for whoever it is for; the connection goes on.
+    #[tokio::test]
+    async fn a_line_that_is_too_long_fails_its_own_request_alone() {
+        let (link, mut hears, (read, mut write)) = stage();
         let long = "a".repeat(3 * CAP);
         let lines = [
             format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"a":"{long}"}}}}"#),
             r#"{"jsonrpc":"2.0","id":2,"result":{}}"#.to_owned(),
             format!(r#"{{"jsonrpc":"2.0","result":{{"a":"{long}"}},"id":3}}"#),
             format!(r#"{{"jsonrpc":"2.0","method":"m","id":"q","params":{{"a":"{long}"}}}}"#),
+            format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":"{long}"}}}}"#),
             format!("noise {long}"),
             r#"{"jsonrpc":"2.0","id":4,"result":{}}"#.to_owned(),
         ];
@@ -263,6 +286,7 @@ mod tests {
             &format!("Some(3): {lost}"),
             &format!("None: {lost}"),
             &format!("None: {lost}"),
+            &format!("None: {lost}"),
             r#"{"jsonrpc":"2.0","id":4,"result":{}}"#,
         ] {
             assert_eq!(hears.recv().await.as_deref(), Some(right));
@@ -274,5 +298,40 @@ mod tests {
         assert!(answer.contains(&lost), "{answer}");
         drop(writing.await.unwrap().unwrap());
         drop(link);
+    }
+
+    /// Where an answer may be lost and nobody knows whose, or no end comes, the connection
+    /// ends, and with it all that waits.
+    #[tokio::test]
+    async fn nobody_waits_for_what_was_lost_in_a_line() {
+        let long = "a".repeat(3 * CAP);
+        let next = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
+        let first = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"a":"{long}"#);
+        let lost = format!("Some(1): {}", ParseError::TooLong(CAP));
+        for (line, heard) in [
+            // The next answer comes in the same line.
+            (format!("{first}{next}\n"), Some(&lost)),
+            (format!("noise {long}{next}\n"), None),
+            // Whose it is stands where nobody looks.
+            (
+                format!(r#"{{"result":"{long}","id":1,"x":{{"y":"{long}"}}}}"#) + "\n",
+                None,
+            ),
+            (format!(r#"[{{"id":1,"result":"{long}"}}]"#) + "\n", None),
+            // The end does not come.
+            (first, Some(&lost)),
+        ] {
+            let (_link, mut hears, (_read, mut write)) = stage();
+            let writing = tokio::spawn(async move {
+                write.write_all(line.as_bytes()).await?;
+                std::io::Result::Ok(write)
+            });
+            if let Some(heard) = heard {
+                assert_eq!(hears.recv().await.as_ref(), Some(heard));
+            }
+            let closed = Closed::Broken(LineError::TooLong(CAP).to_string());
+            assert_eq!(hears.recv().await, Some(closed.to_string()));
+            drop(writing.await.unwrap());
+        }
     }
 }
