@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{path::Path, time::Duration};
 use switchboard_testkit::world::{Client, World, echo, servers, until};
-use switchboard_testkit::{LEGACY, Program, initialize_params, text_of};
+use switchboard_testkit::{Channel, LEGACY, Program, initialize_params, text_of};
 use tokio::io::AsyncWriteExt;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -139,6 +139,18 @@ async fn calls_that_outlive_the_gateway_are_told() {
         let asked = tokio::spawn(async move { client.request("tools/call", call).await });
         calls.push((modern, accept, asked));
     }
+    let root = url.trim_end_matches('/').trim_end_matches("/mcp");
+    let sockets = root.replace("http://", "ws://");
+    let mut channels = Vec::new();
+    for mut channel in [
+        Channel::sse(&format!("{root}/sse"), &[]).await,
+        Channel::ws(&format!("{sockets}/ws"), &[]).await,
+    ] {
+        channel.deadline = LONG;
+        channel.initialize(LEGACY).await;
+        let asked = channel.start("tools/call", call.clone());
+        channels.push((channel, asked));
+    }
     let mut lines = stage.attached(&[]).await;
     lines.deadline = LONG;
     let asked = lines.start("tools/call", call).await;
@@ -149,7 +161,7 @@ async fn calls_that_outlive_the_gateway_are_told() {
     loop {
         let of_modern = modern.call("a__cancelled", sleeping.clone()).await;
         let of_legacy = lines.request("tools/call", count.clone()).await;
-        if of_modern == "2" && text_of(&of_legacy) == "4" {
+        if of_modern == "2" && text_of(&of_legacy) == "6" {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -166,6 +178,10 @@ async fn calls_that_outlive_the_gateway_are_told() {
         );
         let text = error["message"].as_str().unwrap_or_default();
         assert!(text.contains("the gateway has ended"), "{answer}");
+    }
+    for (mut channel, asked) in channels {
+        let answer = channel.response(asked).await;
+        assert_eq!(answer["error"]["data"]["outcome"], "unknown", "{answer}");
     }
     let answer = lines.response(asked).await;
     let text = answer["error"]["message"].as_str().unwrap_or_default();
