@@ -237,6 +237,13 @@ impl CallError {
         Self::refused(code::INTERNAL, text)
     }
 
+    /// The gateway ends, and what was under way does not: nobody will ever know.
+    pub fn gateway_ended() -> Self {
+        let text = "the gateway has ended while this was under way: whether it was carried out is not known";
+        let error = ErrorObject::new(code::INTERNAL, text);
+        Self::Refused(error.with_data(json!({"outcome": "unknown"})))
+    }
+
     /// A refusal with this code and text.
     pub fn refused(code: i64, message: impl Into<String>) -> Self {
         Self::Refused(ErrorObject::new(code, message))

@@ -35,6 +35,14 @@ pub const FREE_CALLS: usize = 64;
 /// How much is read at once of an answer that is passed on before its end: each such answer
 /// holds no more than a few pieces.
 pub const PASSED_PIECE: usize = 64 * 1024;
+/// What is kept of the beginning and of the end of a line that is longer than a message may be.
+pub const CUT_LINE_ENDS: usize = 4 * 1024;
+/// How long such a line may become before its server is given up.
+pub const CUT_LINE_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// How long nothing may come of it before its end: whoever else uses the server waits.
+pub const CUT_LINE_STALL: Duration = Duration::from_secs(5);
+/// How long its end may take in all.
+pub const CUT_LINE_TIME: Duration = Duration::from_secs(60);
 /// A line that is longer than this without an end gets a buffer of its own, which it keeps.
 pub const LONG_LINE: usize = 64 * 1024;
 /// How much room such a buffer has at least.

@@ -9,6 +9,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod address;
+mod cut;
 mod error;
 pub mod header;
 mod id;
@@ -26,6 +27,7 @@ pub mod trace;
 mod version;
 
 pub use address::embedded as embedded_v4;
+pub use cut::{Cut, Whole};
 pub use error::{ErrorObject, code};
 pub use id::{Id, own_number};
 pub use json::{Edits, Span};

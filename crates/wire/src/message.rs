@@ -63,6 +63,9 @@ pub enum ParseError {
         /// The id to answer under.
         id: Option<Id>,
     },
+    /// It is longer than messages may be, and was not kept.
+    #[error("it is longer than {0} bytes, the most that a message may have")]
+    TooLong(usize),
 }
 
 impl ParseError {
@@ -70,7 +73,7 @@ impl ParseError {
     pub fn to_error(&self) -> ErrorObject {
         let code = match self {
             Self::NotUtf8(_) | Self::NotJson(_) => code::PARSE,
-            Self::Invalid { .. } => code::INVALID_REQUEST,
+            Self::Invalid { .. } | Self::TooLong(_) => code::INVALID_REQUEST,
         };
         ErrorObject::new(code, self.to_string())
     }

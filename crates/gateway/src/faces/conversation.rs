@@ -74,6 +74,8 @@ pub(crate) struct Conversation {
     closing: CancellationToken,
     /// The client is not there any more: what it had under way is given up.
     gone: CancellationToken,
+    /// The time is over in which what is under way could finish: the client is told.
+    over: CancellationToken,
 }
 
 impl Conversation {
@@ -104,6 +106,7 @@ impl Conversation {
             span,
             closing: CancellationToken::new(),
             gone: CancellationToken::new(),
+            over: CancellationToken::new(),
         })
     }
 
@@ -112,6 +115,14 @@ impl Conversation {
         self.closing.cancel();
         self.tasks.close();
         let _ = tokio::time::timeout(limits::DRAIN, self.tasks.wait()).await;
+        self.break_off().await;
+    }
+
+    /// Tells the client of what it is still owed that no answer comes.
+    pub(crate) async fn break_off(&self) {
+        self.over.cancel();
+        self.tasks.close();
+        let _ = tokio::time::timeout(limits::LAST_WRITE, self.tasks.wait()).await;
     }
 
     /// The client is gone: nothing of it is kept.
@@ -144,23 +155,28 @@ impl Conversation {
     /// Works on what the client asked, until it is gone. It gets an answer to
     /// what it is owed even if the work panics.
     fn spawn(self: &Arc<Self>, owed: Owed, work: impl Future<Output = ()> + Send + 'static) {
-        let (gone, me) = (self.gone.clone(), self.clone());
+        let (unanswered, asker) = (owed.clone(), self.clone());
+        let (me, span) = (self.clone(), self.span.clone());
         let work = async move {
             tokio::select! {
                 () = work => {}
-                () = gone.cancelled() => {}
+                () = asker.gone.cancelled() => {}
+                () = asker.over.cancelled() => {
+                    asker.tell(&unanswered, &CallError::gateway_ended());
+                }
             }
         };
-        let (kind, work) = (
-            tasks::Kind::Conversation,
-            work.instrument(self.span.clone()),
-        );
+        let (kind, work) = (tasks::Kind::Conversation, work.instrument(span));
         tasks::spawn_in_or(&self.tasks, kind, work, move || me.broke_off(&owed));
     }
 
     /// Tells the client that a fault of ours ended what it had asked.
     fn broke_off(&self, owed: &Owed) {
-        let error = CallError::broke_off().to_error();
+        self.tell(owed, &CallError::broke_off());
+    }
+
+    fn tell(&self, owed: &Owed, why: &CallError) {
+        let error = why.to_error();
         for id in owed {
             self.send(error.response(Some(id)));
         }

@@ -180,6 +180,9 @@ async fn serve_until(
             _ = admission.ended(), if over == Over::Said => {}
         }
     }
+    if over == Over::Said || over == Over::Stopping {
+        client.break_off().await;
+    }
     farewell(&client, &writer, input.fault(), over).await
 }
 

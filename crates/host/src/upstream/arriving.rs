@@ -216,7 +216,12 @@ impl Receive for Connection {
     fn unreadable(&self, fault: ParseError, during: Option<u64>) {
         let (server, reason) = (self.name(), fault.to_string());
         tracing::warn!(server = %self.server_name(), %fault, "the server sent something that cannot be read");
-        // Where nothing says whose reply it was it may as well be noise.
+        // Where nothing says whose reply it was it may as well be noise, but not where
+        // it is so long.
+        if let (ParseError::TooLong(_), None) = (&fault, during) {
+            let text = format!("a message of it was lost, with nothing to say whose: {reason}");
+            self.reports().remarks.count("long", text);
+        }
         if let Some(id) = during {
             self.finish(
                 id,

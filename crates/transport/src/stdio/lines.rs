@@ -6,8 +6,12 @@ use crate::{
     limits,
 };
 use bytes::{Buf, Bytes, BytesMut};
-use std::io;
-use tokio::io::{AsyncRead, AsyncReadExt};
+use std::{io, time::Duration};
+use switchboard_wire::Whole;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    time::{Instant, timeout_at},
+};
 
 /// Reads lines of at most a given length.
 #[derive(Debug)]
@@ -37,7 +41,7 @@ enum Counts {
 /// Why no further line can be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// A line is longer than the cap: the framing is lost.
+    /// A line is longer than the cap. It can be left out.
     #[error("a line is longer than {0} bytes")]
     TooLong(usize),
     /// Whose lines they are has too many bytes in memory.
@@ -94,6 +98,56 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Ok((!rest.is_empty()).then(|| self.counts.hold(rest)));
             }
         }
+    }
+
+    /// The first bytes of a line that is too long.
+    pub(super) fn beginning(&self) -> Vec<u8> {
+        let came = trim(self.came());
+        came[..came.len().min(limits::CUT_LINE_ENDS)].to_vec()
+    }
+
+    /// Reads on to the end of a line that is too long, without keeping it; its last bytes, and
+    /// whether it was one value all along. Fails where there is no end to be seen.
+    pub(super) async fn leave_out(&mut self) -> Result<(Vec<u8>, bool), LineError> {
+        self.leave_out_within(limits::CUT_LINE_STALL, limits::CUT_LINE_TIME)
+            .await
+    }
+
+    async fn leave_out_within(
+        &mut self,
+        stall: Duration,
+        time: Duration,
+    ) -> Result<(Vec<u8>, bool), LineError> {
+        let too_long = || LineError::TooLong(self.cap);
+        let (mut end, mut whole) = (Vec::new(), Whole::default());
+        keep_end(&mut end, self.came());
+        whole.read(trim(self.came()));
+        let mut length = self.came().len() as u64;
+        if let Some(long) = self.long.take() {
+            self.counts.reuse(long);
+        }
+        (self.buffer, self.searched) = (BytesMut::new(), 0);
+        let latest = Instant::now() + time;
+        while length <= limits::CUT_LINE_BYTES {
+            self.buffer.reserve(limits::READ_CHUNK);
+            let read = self.reader.read_buf(&mut self.buffer);
+            let until = latest.min(Instant::now() + stall);
+            let read = timeout_at(until, read).await.map_err(|_| too_long())??;
+            let found = memchr::memchr(b'\n', &self.buffer);
+            let more = &self.buffer[..found.unwrap_or(self.buffer.len())];
+            keep_end(&mut end, more);
+            whole.read(more);
+            length += more.len() as u64;
+            if let Some(found) = found {
+                self.buffer.advance(found + 1);
+            } else {
+                self.buffer.clear();
+            }
+            if found.is_some() || read == 0 {
+                return Ok((end, whole.is_whole()));
+            }
+        }
+        Err(too_long())
     }
 
     /// Reads what there is; nothing at the end of the stream.
@@ -223,6 +277,14 @@ fn room_for(length: usize) -> usize {
     (length + limits::READ_CHUNK).next_multiple_of(limits::READ_CHUNK)
 }
 
+/// Adds to the last bytes of something, and forgets those before them.
+fn keep_end(end: &mut Vec<u8>, more: &[u8]) {
+    let more = &more[more.len().saturating_sub(limits::CUT_LINE_ENDS)..];
+    let room = limits::CUT_LINE_ENDS - more.len();
+    end.drain(..end.len().saturating_sub(room));
+    end.extend_from_slice(more);
+}
+
 /// Without white space at either end, and without a byte order mark.
 fn trim(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf")
@@ -286,5 +348,27 @@ mod tests {
         assert_eq!(budget.used(), 0);
         assert!(lines.next().await.unwrap().is_none());
         writing.await.unwrap().unwrap();
+    }
+
+    /// A line that grows for ever, by however little, is given up.
+    #[tokio::test]
+    async fn the_end_of_a_line_is_not_waited_for_for_ever() {
+        let (mut write, read) = tokio::io::duplex(1024);
+        let writing = tokio::spawn(async move {
+            while tokio::io::AsyncWriteExt::write_all(&mut write, &[b'x'; 100])
+                .await
+                .is_ok()
+            {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        });
+        let mut lines = Lines::new(read, 1000, Budget::default());
+        assert!(matches!(lines.next().await, Err(LineError::TooLong(1000))));
+        let ended = lines
+            .leave_out_within(Duration::from_secs(3600), Duration::from_millis(100))
+            .await;
+        assert!(matches!(ended, Err(LineError::TooLong(1000))));
+        drop(lines);
+        writing.await.unwrap();
     }
 }

@@ -25,6 +25,7 @@ pub struct Members<'a> {
     scanner: Scanner<'a>,
     first: bool,
     done: bool,
+    unfinished: Option<Span>,
 }
 
 /// A key that we read appears twice.
@@ -53,6 +54,7 @@ pub fn members(source: &[u8]) -> Members<'_> {
         scanner,
         first: true,
         done,
+        unfinished: None,
     }
 }
 
@@ -72,11 +74,20 @@ impl<'a> Members<'a> {
         scanner.expect(b':', "").ok()?;
         scanner.white_space();
         let start = scanner.position();
-        scanner.value().ok()?;
+        if scanner.value().is_err() {
+            self.unfinished = Some(key);
+            return None;
+        }
         Some(Member {
             key,
             value: Span::new(start, scanner.position()),
         })
+    }
+
+    /// The key of the member whose value could not be read to its end, where that is why
+    /// there are no more.
+    pub fn unfinished(&self) -> Option<Span> {
+        self.unfinished
     }
 
     /// The bytes of a span that this iterator returned.

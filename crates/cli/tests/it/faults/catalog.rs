@@ -38,8 +38,15 @@ async fn row_12_a_result_of_a_gigabyte_memory() {
     let mut evil = Evil::stdio("huge-result", &["--era", "legacy"], false).await;
     evil.client.http.deadline = Duration::from_secs(60);
     let answer = evil.strike().await;
-    assert!(answer.get("error").is_some(), "{answer}");
+    let text = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(
+        text.contains("\"evil\"") && text.contains("longer than 33554432 bytes"),
+        "{answer}"
+    );
     evil.other_works("huge-result").await;
+    // It lost that answer, and neither its connection nor its process.
+    evil.works_again("huge-result").await;
+    assert_eq!(evil.stats().await["calls"], 3);
     let peak = evil.peak().await;
     assert!(peak < 300, "{peak} MiB");
 }

@@ -4,8 +4,8 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{path::Path, time::Duration};
-use switchboard_testkit::world::{World, echo, servers, until};
-use switchboard_testkit::{LEGACY, Program, initialize_params, text_of};
+use switchboard_testkit::world::{Client, World, echo, servers, until};
+use switchboard_testkit::{Channel, LEGACY, Program, initialize_params, text_of};
 use tokio::io::AsyncWriteExt;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -113,4 +113,78 @@ async fn a_server_that_never_answers_keeps_nobody() {
     let ended = until(Duration::from_secs(25), || client.program.ended());
     let ended = ended.await.expect("it ends all the same");
     assert_eq!(ended.code(), Some(0), "{}", client.program.stderr());
+}
+
+/// A call that outlives the time to finish: its client is told, on the stream or as JSON,
+/// that nobody knows what became of it.
+#[tokio::test]
+async fn calls_that_outlive_the_gateway_are_told() {
+    let stage = two();
+    let mut gateway = stage.gateway_with(&["--no-auth"]).await;
+    let url = gateway.url().await;
+    let call = json!({"name": "a__sleep", "arguments": {"ms": 300_000}});
+    let mut calls = Vec::new();
+    for (modern, accept) in [
+        (false, "application/json, text/event-stream"),
+        (false, "application/json"),
+        (false, "text/event-stream"),
+        (true, "application/json, text/event-stream"),
+        (true, "application/json"),
+    ] {
+        let mut client = Client::new(&url, "/mcp", modern).await;
+        client.http.deadline = LONG;
+        client.list("tools/list", "tools", "name").await;
+        client.http.headers.insert("accept".into(), accept.into());
+        let call = call.clone();
+        let asked = tokio::spawn(async move { client.request("tools/call", call).await });
+        calls.push((modern, accept, asked));
+    }
+    let root = url.trim_end_matches('/').trim_end_matches("/mcp");
+    let sockets = root.replace("http://", "ws://");
+    let mut channels = Vec::new();
+    for mut channel in [
+        Channel::sse(&format!("{root}/sse"), &[]).await,
+        Channel::ws(&format!("{sockets}/ws"), &[]).await,
+    ] {
+        channel.deadline = LONG;
+        channel.initialize(LEGACY).await;
+        let asked = channel.start("tools/call", call.clone());
+        channels.push((channel, asked));
+    }
+    let mut lines = stage.attached(&[]).await;
+    lines.deadline = LONG;
+    let asked = lines.start("tools/call", call).await;
+    // The servers themselves say that all of them have reached one: each era has its own.
+    let mut modern = Client::new(&url, "/mcp", true).await;
+    let sleeping = json!({"sleeping": true});
+    let count = json!({"name": "a__cancelled", "arguments": sleeping});
+    loop {
+        let of_modern = modern.call("a__cancelled", sleeping.clone()).await;
+        let of_legacy = lines.request("tools/call", count.clone()).await;
+        if of_modern == "2" && text_of(&of_legacy) == "6" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    drop(modern);
+    gateway.signal(Signal::TERM);
+    for (modern, accept, asked) in calls {
+        let answer = asked.await.unwrap();
+        let error = &answer["error"];
+        assert_eq!(error["code"], -32603, "{modern} {accept}: {answer}");
+        assert_eq!(
+            error["data"]["outcome"], "unknown",
+            "{modern} {accept}: {answer}"
+        );
+        let text = error["message"].as_str().unwrap_or_default();
+        assert!(text.contains("the gateway has ended"), "{answer}");
+    }
+    for (mut channel, asked) in channels {
+        let answer = channel.response(asked).await;
+        assert_eq!(answer["error"]["data"]["outcome"], "unknown", "{answer}");
+    }
+    let answer = lines.response(asked).await;
+    let text = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(text.contains("carried out is"), "{answer}");
+    gateway.wait(LONG).await;
 }

@@ -13,12 +13,11 @@ use crate::{
     limits,
     session::{Outlet, Weight, legacy::Session},
 };
-use serde_json::json;
 use std::{sync::Arc, time::Instant};
-use switchboard_host::{Full, Place, Scope};
+use switchboard_host::{CallError, Full, Place, Scope};
 use switchboard_tasks as tasks;
 use switchboard_transport::Whose;
-use switchboard_wire::{ErrorObject, Id, Message, Method, code};
+use switchboard_wire::{Id, Message, Method};
 
 /// Where the numbers of streams and events begin in this life of a session: behind all
 /// that one before could have used.
@@ -196,10 +195,8 @@ impl Held {
 
 /// Tells what became of requests whose process has died: nobody knows.
 fn give_up(log: &EventLog, opened: &Opened) {
+    let error = CallError::gateway_ended().to_error();
     for token in &opened.owed {
-        let text = "the gateway has ended while this was under way: whether it was carried out is not known";
-        let error = ErrorObject::new(code::INTERNAL, text);
-        let error = error.with_data(json!({"outcome": "unknown"}));
         log.send(error.response(id_of(token).as_ref()), Weight::Reply);
     }
     log.finish();

@@ -211,6 +211,10 @@ async fn answer(
                     running.done();
                     return reply::status(StatusCode::UNAUTHORIZED);
                 }
+                () = face.over.cancelled() => {
+                    running.done();
+                    return reply::json(StatusCode::OK, ended_meanwhile(&owed));
+                }
             };
             running.done();
             return match payload {
@@ -257,12 +261,14 @@ fn answer_later(
     owed: Owed,
     future: Running,
 ) {
-    let (log, over) = (log.clone(), log.clone());
+    let (log, broken) = (log.clone(), log.clone());
+    let (ending, unanswered) = (face.over.clone(), owed.clone());
     let answering = async move {
         tokio::select! {
             answer = passing::whole(future) => if let Some(answer) = answer {
                 log.send_last(answer).await;
             },
+            () = ending.cancelled() => log.send_last(ended_meanwhile(&unanswered)).await,
             // Nothing is done any more for a client that may not come in.
             _ = admission.withdrawn() => {}
             () = log.deserted(limits::DEPARTED) => {
@@ -275,10 +281,30 @@ fn answer_later(
     tasks::spawn_in_or(&face.tasks, kind, answering, move || {
         let error = CallError::broke_off().to_error();
         for id in &owed {
-            over.send(error.response(Some(id)), Weight::Reply);
+            broken.send(error.response(Some(id)), Weight::Reply);
         }
-        over.finish();
+        broken.finish();
     });
+}
+
+/// What is said where the gateway ends before an answer is there: to a batch in one.
+fn ended_meanwhile(owed: &[Id]) -> Payload {
+    let error = CallError::gateway_ended().to_error();
+    let mut all = owed.iter().map(|id| error.response(Some(id)));
+    match (all.next(), owed.len()) {
+        (Some(only), 1) => only,
+        (first, _) => {
+            let all = first.into_iter().chain(all);
+            let all: Vec<_> = all.map(Payload::into_bytes).collect();
+            let mut array = vec![b'['];
+            for (at, one) in all.iter().enumerate() {
+                array.extend_from_slice(if at > 0 { b"," } else { b"" });
+                array.extend_from_slice(one);
+            }
+            array.push(b']');
+            Payload::from(bytes::Bytes::from(array))
+        }
+    }
 }
 
 /// A client that goes away has not given its request up: it may come back for the

@@ -97,6 +97,7 @@ pub async fn serve_routes(
         connections: Connections::default(),
         held: Quota::new("sessions", limits::SESSIONS),
         shutdown: shutdown.clone(),
+        over: CancellationToken::new(),
         tasks: TaskTracker::new(),
     });
     face.entrance.announce(face.gateway.host());
@@ -117,7 +118,11 @@ pub async fn serve_routes(
     if let Some(cluster) = face.gateway.cluster() {
         cluster.drains().await;
     }
-    let _ = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
+    let waited = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
+    if waited.is_err() {
+        face.over.cancel();
+        let _ = tokio::time::timeout(limits::LAST_WRITE, face.tasks.wait()).await;
+    }
     for task in upkeep {
         task.abort();
     }
@@ -208,6 +213,8 @@ struct Face {
     /// Places for sessions, of whatever kind.
     held: Arc<Quota>,
     shutdown: CancellationToken,
+    /// The time is over in which calls could finish after that: their clients are told.
+    over: CancellationToken,
     /// Connections, and calls that outlive theirs.
     tasks: TaskTracker,
 }

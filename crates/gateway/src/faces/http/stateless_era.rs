@@ -2,6 +2,7 @@
 //! answer as JSON or as events, and a closed stream as the sign to stop.
 
 use super::{
+    Face,
     accept::{Accepts, not_acceptable},
     body::Body,
     elsewhere,
@@ -53,28 +54,66 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
         biased;
         begun = modern::begin(&face.gateway, request(post, message, params)) => begun,
         // Its server may take long to be there.
-        _ = admission.withdrawn() => return reply::status(StatusCode::UNAUTHORIZED),
+        end = no_more(&face, &admission) => return end.response(&id),
     };
+    let watched = |admission| Some((face.clone(), admission));
     match begun {
         Begun::Answer(answer) => whole(answer, accepts, &admission).await,
         Begun::Told(told) if accepts == Accepts::Json => {
             whole(alone(told).await, accepts, &admission).await
         }
-        Begun::Told(told) => relay(told, None, Some(admission), id),
+        Begun::Told(told) => relay(told, None, watched(admission), id),
         Begun::Exchange(relayed) if accepts == Accepts::Json => {
             tokio::select! {
                 answer = alone(relayed) => whole(answer, accepts, &admission).await,
-                _ = admission.withdrawn() => reply::status(StatusCode::UNAUTHORIZED),
+                end = no_more(&face, &admission) => end.response(&id),
             }
         }
-        Begun::Exchange(mut relayed) => match first(&mut relayed, &admission).await {
+        Begun::Exchange(mut relayed) => match first(&mut relayed, &face, &admission).await {
             Ok(Some(Step::Done(answer))) => whole(answer, accepts, &admission).await,
-            Ok(Some(Step::Notice(notice, _))) => relay(relayed, Some(notice), Some(admission), id),
-            Ok(None) => relay(relayed, None, Some(admission), id),
-            Err(_) => reply::status(StatusCode::UNAUTHORIZED),
+            Ok(Some(Step::Notice(notice, _))) => {
+                relay(relayed, Some(notice), watched(admission), id)
+            }
+            Ok(None) => relay(relayed, None, watched(admission), id),
+            Err(end) => end.response(&id),
         },
         // It sees to its end by itself.
         Begun::Listen(listen) => relay(listen, None, None, id),
+    }
+}
+
+/// Why a client gets no answer any more.
+enum NoMore {
+    /// It may not have any.
+    Ended(Ended),
+    /// The gateway ends.
+    Over,
+}
+
+/// Waits until there is no answer any more for a client.
+async fn no_more(face: &Face, admission: &Admission) -> NoMore {
+    tokio::select! {
+        ended = admission.withdrawn() => NoMore::Ended(ended),
+        () = face.over.cancelled() => NoMore::Over,
+    }
+}
+
+impl NoMore {
+    /// What is said where nothing has been said yet.
+    fn response(self, id: &Id) -> Response<Body> {
+        match self {
+            Self::Ended(_) => reply::status(StatusCode::UNAUTHORIZED),
+            Self::Over => reply::json(StatusCode::OK, self.last(id)),
+        }
+    }
+
+    /// The last answer.
+    fn last(self, id: &Id) -> Payload {
+        let error = match self {
+            Self::Ended(ended) => ErrorObject::new(code::INVALID_REQUEST, ended.as_str()),
+            Self::Over => CallError::gateway_ended().to_error(),
+        };
+        error.response(Some(id))
     }
 }
 
@@ -83,14 +122,15 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
 /// whether the client may still have it.
 async fn first(
     relayed: &mut Relayed,
+    face: &Face,
     admission: &Admission,
-) -> Result<Option<Step<Answer>>, Ended> {
+) -> Result<Option<Step<Answer>>, NoMore> {
     if let Ok(step) = timeout(limits::AT_ONCE, relayed.next()).await {
         return Ok(Some(step));
     }
     tokio::select! {
         step = timeout(limits::MODERN_PLAIN_ANSWER, relayed.next()) => Ok(step.ok()),
-        ended = admission.withdrawn() => Err(ended),
+        end = no_more(face, admission) => Err(end),
     }
 }
 
@@ -201,21 +241,21 @@ async fn whole(mut answer: Answer, accepts: Accepts, admission: &Admission) -> R
 fn relay<S>(
     steps: Box<S>,
     first: Option<Payload>,
-    admission: Option<Admission>,
+    watched: Option<(Arc<Face>, Admission)>,
     id: Id,
 ) -> Response<Body>
 where
     S: Steps<End = Answer> + 'static,
 {
-    let ending = Arc::new((admission, id));
+    let ending = Arc::new((watched, id));
     let events = stream::unfold((Some(steps), first), move |(steps, first)| {
         let ending = ending.clone();
         async move {
-            let (admission, id) = &*ending;
+            let (watched, id) = &*ending;
             let mut steps = steps?;
             // A client that does not read leaves some of them in its connection.
-            let event = |notice| match admission {
-                Some(admission) => event(notice).map(|it| admission.share().queue_bytes(it)),
+            let event = |notice| match watched {
+                Some((_, admission)) => event(notice).map(|it| admission.share().queue_bytes(it)),
                 None => event(notice),
             };
             if let Some(notice) = first {
@@ -229,7 +269,7 @@ where
                     Ok(Step::Done(answer)) => answer.whole().await,
                     Err(_) => CallError::broke_off().to_error().response(Some(id)),
                 },
-                ended = withdrawn(admission.as_ref()) => over(ended, id),
+                end = over(watched.as_ref()) => end.last(id),
             };
             Some((event(last), (None, None)))
         }
@@ -237,15 +277,10 @@ where
     event_stream::events(Box::pin(events), ALIVE)
 }
 
-/// Waits until a client may not have an answer any more, where it is up to us to see to that.
-async fn withdrawn(admission: Option<&Admission>) -> Ended {
-    match admission {
-        Some(admission) => admission.withdrawn().await,
+/// The same where it is up to us to see to that.
+async fn over(watched: Option<&(Arc<Face>, Admission)>) -> NoMore {
+    match watched {
+        Some((face, admission)) => no_more(face, admission).await,
         None => std::future::pending().await,
     }
-}
-
-/// The last answer to somebody who may not have any other.
-fn over(ended: Ended, id: &Id) -> Payload {
-    ErrorObject::new(code::INVALID_REQUEST, ended.as_str()).response(Some(id))
 }

@@ -25,7 +25,7 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 use shape::{Failure, Invocation};
 use std::{collections::HashMap, sync::Arc};
-use switchboard_host::{Client, Full, NoSink};
+use switchboard_host::{CallError, Client, Full, NoSink};
 use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision};
 use tokio::{sync::Semaphore, time::Instant};
@@ -183,12 +183,16 @@ async fn messages(
     };
     // In a task of its own: the stream gets its answer even if nobody waits for this one.
     let (gateway, caller) = (face.gateway.clone(), session.clone());
+    let over = face.over.clone();
     let trace = trace(face, &parts.headers);
     let running = tasks::spawn_in(&face.tasks, tasks::Kind::Request, async move {
         let _permit = permit;
         tokio::select! {
             outcome = call::run(&gateway, &caller.client, &invocation, trace) => outcome,
             () = caller.gone.cancelled() => Err(Failure::gone()),
+            () = over.cancelled() => {
+                Err(Failure::execution(CallError::gateway_ended().to_string()))
+            }
         }
     });
     match running
