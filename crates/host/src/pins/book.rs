@@ -5,7 +5,7 @@
 use super::{
     Keeping, Kind, Pinning, PinsFault, Start,
     definition::Group,
-    file,
+    file::{self, FileFault},
     judge::{self, Found, Manner, Seen},
     kept::Kept,
     signed::SignedPins,
@@ -42,6 +42,9 @@ pub(super) struct Book {
     /// It was told that the file cannot be written.
     told: bool,
 }
+
+/// What is to be done to what a file has.
+type Amend<'a> = Box<dyn FnOnce(&mut Kept) + 'a>;
 
 /// Who a file is, how long, and when it last changed.
 type Look = (u64, u64, Option<SystemTime>);
@@ -141,36 +144,40 @@ impl Book {
 
     /// Changes what is kept, here and in the file, while no other program does.
     pub(super) fn change(&mut self, change: impl FnOnce(&mut Kept)) -> Result<(), PinsFault> {
-        self.settle();
-        let (key, known) = (self.key.clone(), self.kept.clone());
-        let mut written = None;
-        file::change_or(
-            &self.path,
-            // Somebody took it away while we run: what is known goes on.
-            || known.unwrap_or_default(),
-            |kept: &mut Kept| written = Some(kept.amended(key, change)),
-        )?;
-        self.kept = written;
-        self.stripped = false;
+        self.change_by(change, |book, absent, amend| {
+            file::change_or(&book.path, absent, amend)
+        })?;
         self.look = look(&self.path);
         Ok(())
     }
 
     /// The same without waiting for the disk: what this gives says when it is there.
     fn change_soon(&mut self, change: impl FnOnce(&mut Kept)) -> Result<Written, PinsFault> {
-        self.settle();
-        let (key, known) = (self.key.clone(), self.kept.clone());
-        let mut written = None;
-        let (pending, look) = self.writer.change(
-            &self.path,
-            || known.unwrap_or_default(),
-            |kept: &mut Kept| written = Some(kept.amended(key, change)),
-        )?;
-        self.kept = written;
-        self.stripped = false;
+        let (pending, look) = self.change_by(change, |book, absent, amend| {
+            book.writer.change(&book.path, absent, amend)
+        })?;
         self.look = Some(look_of(&look));
         self.pending = Some(pending.clone());
         Ok(pending)
+    }
+
+    /// Changes what is kept by way of `write`, which is told what counts where there is no
+    /// file, and what to do to what is in it.
+    fn change_by<T>(
+        &mut self,
+        change: impl FnOnce(&mut Kept),
+        write: impl FnOnce(&Self, &dyn Fn() -> Kept, Amend<'_>) -> Result<T, FileFault>,
+    ) -> Result<T, PinsFault> {
+        self.settle();
+        let key = self.key.clone();
+        // Somebody took it away while we run: what is known goes on.
+        let absent = || self.kept.clone().unwrap_or_default();
+        let mut written = None;
+        let amend = Box::new(|kept: &mut Kept| written = Some(kept.amended(key, change)));
+        let done = write(self, &absent, amend)?;
+        self.kept = written;
+        self.stripped = false;
+        Ok(done)
     }
 
     /// Holds the server to what somebody has signed, where that is not what it is held to.

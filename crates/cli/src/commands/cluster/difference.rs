@@ -1,6 +1,6 @@
 //! What would change for all replicas, and settings as they are shown: without secrets.
 
-use crate::show::{diff, safe};
+use crate::show::safe;
 use switchboard::{cluster::Statement, local::secret};
 
 /// What changes, without secrets.
@@ -18,18 +18,8 @@ pub(super) fn difference(before: &Statement, after: &Statement) -> Vec<String> {
         }
     }
     for name in names {
-        let (old, new) = (named(before, name), named(after, name));
-        if old == new {
-            continue;
-        }
-        let word = match (&old, &new) {
-            (None, _) => "new",
-            (_, None) => "removed",
-            _ => "changed",
-        };
-        lines.push(format!("{} ({word}):", safe::line(name)));
-        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-        lines.extend(diff::lines_as(&old, &new, without));
+        let what = safe::line(name);
+        super::vouched::changed(&what, named(before, name), named(after, name), &mut lines);
     }
     // In which order they are read decides which of two counts.
     let order = |of: &Statement| {

@@ -179,7 +179,13 @@ pub(super) fn difference(before: &Statement, after: &Statement) -> Vec<String> {
     lines
 }
 
-fn changed(what: &str, before: Option<String>, after: Option<String>, lines: &mut Vec<String>) {
+/// Adds what became of one thing, where it is not what it was.
+pub(super) fn changed(
+    what: &str,
+    before: Option<String>,
+    after: Option<String>,
+    lines: &mut Vec<String>,
+) {
     if before == after {
         return;
     }

@@ -147,11 +147,12 @@ impl Fleet {
         let args = ["cluster", "status", "--json", "--cluster", &url];
         let args = [&args[..], &["--cluster-key-file", &key]].concat();
         let mut ran = self.world.run(&args).await;
-        // A busy machine may keep NATS from answering within what a command waits.
-        for _ in 0..5 {
-            if ran.err.contains("NATS: timed out") {
-                ran = self.world.run(&args).await;
-            }
+        // A busy machine may keep NATS from answering within what a command waits, and
+        // servers of NATS that are looking for a leader answer that they have none (503).
+        let begun = std::time::Instant::now();
+        while ran.err.contains("NATS: ") && begun.elapsed() < AGAIN {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            ran = self.world.run(&args).await;
         }
         ran.json().as_array().unwrap().clone()
     }
