@@ -127,7 +127,12 @@ pub(super) async fn come_back(
     if let Some(key) = post.key.as_deref().and_then(|key| key.strip_prefix('@')) {
         headers.insert(CLIENT_KEY, HeaderValue::try_from(key).ok()?);
     }
-    match cluster.ask(replica, request).await {
+    let mut asked = cluster.ask(replica, request.clone()).await;
+    // It may have come a moment ago, and nobody here have heard of it.
+    if matches!(asked, Err(NoAnswer::Unreachable)) && cluster.finds(replica).await {
+        asked = cluster.ask(replica, request).await;
+    }
+    match asked {
         Ok(answer) if answer.status() == StatusCode::MISDIRECTED_REQUEST => None,
         Ok(answer) => Some(handed_back(answer, &post.admission, cluster.gone(replica))),
         Err(NoAnswer::Full) => Some(reply::not_now(handed.id().as_ref())),
