@@ -304,3 +304,30 @@ fn tokens_and_findings() {
     tty.sees_line(&["ok", "processes"]);
     tty.quits();
 }
+
+/// Whoever tells of keys and of sizes must not lose one of them when both come at once.
+#[test]
+fn keys_and_sizes_that_come_together_both_count() {
+    let world = World::with(&servers([("echo", echo(&[]))]));
+    let mut tty = Tty::start(&world, &[]);
+    tty.sees_line(&["echo", "connected", "none", "yes"]);
+    let marks = ["r reconnect", "keep messages"];
+    for round in 0..24 {
+        let (key, columns) = [("3", 100), ("1", 80)][round % 2];
+        let mark = marks[(round + 1) % 2];
+        // Either may be the first.
+        if round % 4 < 2 {
+            tty.resize(columns, 24);
+            tty.types(key);
+        } else {
+            tty.types(key);
+            tty.resize(columns, 24);
+        }
+        let whole = |text: &str| {
+            let wide = text.lines().any(|line| line.chars().count() > 80);
+            text.contains(mark) && wide == (columns > 80)
+        };
+        tty.until("view and width", whole);
+    }
+    tty.quits();
+}
