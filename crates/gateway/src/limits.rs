@@ -114,6 +114,10 @@ pub const STREAM_EVENTS: usize = 1024;
 pub const STREAM_LINES: usize = 1026;
 /// Events of this time are written together.
 pub const EVENTS_TOGETHER: Duration = Duration::from_millis(25);
+/// How often events are written again that could not be, and after which time each.
+pub const EVENTS_TRIES: usize = 5;
+/// See [`EVENTS_TRIES`].
+pub const EVENTS_AGAIN: Duration = Duration::from_millis(500);
 /// Bytes of events that wait to be written; what comes on top is not kept.
 pub const EVENTS_BEHIND: usize = 16 * 1024 * 1024;
 /// How long an answer waits until it is on disk, before its client gets it anyway.

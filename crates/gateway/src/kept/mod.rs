@@ -310,7 +310,7 @@ impl Keeping {
         if let Err(fault) = left {
             tracing::warn!(%fault, "sessions could not be given away");
         }
-        self.0.behind.flush().await;
+        self.0.behind.flush_all().await;
     }
 
     /// Removes what has outlived its time.

@@ -7,9 +7,14 @@ use crate::limits;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::Arc};
-use switchboard_ledger::{Keep, Ledger};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+use switchboard_ledger::{Keep, Ledger, LedgerError};
 use switchboard_tasks as tasks;
+use tokio::sync::Notify;
 
 /// How long a stream is kept: for a while after its end, and as long as a session while
 /// it goes on, since a call may be silent for long.
@@ -75,7 +80,7 @@ impl Hold {
 
     /// Waits until all of it is on disk, or until that has taken too long.
     pub(crate) async fn written(&self) {
-        let _ = tokio::time::timeout(limits::EVENT_WRITTEN, self.behind().flush()).await;
+        let _ = tokio::time::timeout(limits::EVENT_WRITTEN, self.behind().flush_all()).await;
     }
 
     fn later(&self, stream: u64, line: &Line) {
@@ -89,15 +94,19 @@ impl Hold {
     }
 
     /// What is written of a stream, if anything is.
-    pub(crate) async fn stored(&self, stream: u64) -> Option<Stored> {
-        self.behind().flush().await;
+    pub(crate) async fn stored(&self, stream: u64) -> Result<Option<Stored>, LedgerError> {
+        self.behind().flush_all().await;
         let name = self.secret.stream(stream);
         let ledger = &self.behind().ledger;
-        let read = ledger.read_from(&name, 0, limits::STREAM_LINES);
-        let items = read.await.ok().filter(|items| !items.is_empty())?;
+        let items = ledger.read_from(&name, 0, limits::STREAM_LINES).await?;
+        if items.is_empty() {
+            return Ok(None);
+        }
         let mut stored = Stored::default();
         for item in items {
-            let text = self.secret.open(&item.value)?;
+            let Some(text) = self.secret.open(&item.value) else {
+                return Ok(None);
+            };
             let Ok(line) = serde_json::from_slice(&text) else {
                 tracing::warn!(
                     "an event was written by a newer version, which this one does not understand: it is passed by"
@@ -113,7 +122,10 @@ impl Hold {
                 }
             }
         }
-        Some(stored)
+        // What had to be written again may be there twice, and behind what came later.
+        stored.events.sort_by_key(|(number, _)| *number);
+        stored.events.dedup_by_key(|(number, _)| *number);
+        Ok(Some(stored))
     }
 }
 
@@ -121,16 +133,30 @@ impl Hold {
 pub(super) struct Behind {
     ledger: Arc<dyn Ledger>,
     waiting: Mutex<Waiting>,
+    /// Told whenever some of it has been written.
+    over: Notify,
 }
 
 #[derive(Default)]
 struct Waiting {
-    /// Lines of streams, and whether a stream's last is among them.
-    streams: BTreeMap<String, (Vec<Bytes>, bool)>,
+    streams: BTreeMap<String, Lines>,
     /// All that waits, and all that is being written.
     bytes: usize,
     /// Whether somebody will write it.
     is_due: bool,
+    /// How often somebody has begun to write, and which of those have not ended.
+    begun: u64,
+    under_way: BTreeSet<u64>,
+}
+
+/// Lines of one stream.
+#[derive(Default)]
+struct Lines {
+    lines: Vec<Bytes>,
+    /// Whether the stream's last is among them.
+    is_over: bool,
+    /// How often they could not be written.
+    tries: usize,
 }
 
 impl Behind {
@@ -138,6 +164,7 @@ impl Behind {
         Arc::new(Self {
             ledger,
             waiting: Mutex::default(),
+            over: Notify::new(),
         })
     }
 
@@ -148,43 +175,124 @@ impl Behind {
             return;
         }
         waiting.bytes += line.len();
-        let (lines, is_over) = waiting.streams.entry(stream).or_default();
-        lines.push(line);
-        *is_over |= is_last;
+        let of = waiting.streams.entry(stream).or_default();
+        of.lines.push(line);
+        of.is_over |= is_last;
+        self.is_due(&mut waiting, limits::EVENTS_TOGETHER);
+    }
+
+    /// Somebody will write what waits.
+    fn is_due(self: &Arc<Self>, waiting: &mut Waiting, soon: Duration) {
         if !std::mem::replace(&mut waiting.is_due, true) {
             let behind = self.clone();
             tasks::spawn(tasks::Kind::Background, async move {
-                tokio::time::sleep(limits::EVENTS_TOGETHER).await;
+                tokio::time::sleep(soon).await;
                 behind.flush().await;
             });
         }
     }
 
+    /// Writes all that waits, and waits for those who write already.
+    pub(super) async fn flush_all(self: &Arc<Self>) {
+        self.flush().await;
+        let begun = self.waiting.lock().begun;
+        loop {
+            let over = self.over.notified();
+            tokio::pin!(over);
+            over.as_mut().enable();
+            let oldest = self.waiting.lock().under_way.first().copied();
+            if oldest.is_none_or(|oldest| oldest > begun) {
+                return;
+            }
+            over.await;
+        }
+    }
+
     /// Writes all that waits. Lines of one stream stay in their order: they stand in
     /// the ledger's line before anybody is waited for.
-    pub(super) async fn flush(&self) {
-        let (mut writing, mut counted) = (Vec::new(), Counted(self, 0));
-        {
+    async fn flush(self: &Arc<Self>) {
+        let mut writing = Vec::new();
+        let mut under_way = {
             let mut waiting = self.waiting.lock();
             waiting.is_due = false;
-            for (stream, (lines, is_over)) in std::mem::take(&mut waiting.streams) {
-                counted.1 += lines.iter().map(Bytes::len).sum::<usize>();
-                writing.push(self.ledger.append(&stream, lines, keep(is_over)));
+            if waiting.streams.is_empty() {
+                return;
             }
-        }
-        for one in writing {
-            if let Err(fault) = one.await {
-                tracing::warn!(%fault, "events of a stream could not be kept");
+            waiting.begun += 1;
+            let number = waiting.begun;
+            waiting.under_way.insert(number);
+            let mut bytes = 0;
+            for (stream, of) in std::mem::take(&mut waiting.streams) {
+                bytes += of.bytes();
+                let written = self
+                    .ledger
+                    .append(&stream, of.lines.clone(), keep(of.is_over));
+                writing.push((stream, of, written));
+            }
+            UnderWay {
+                behind: self.clone(),
+                number,
+                bytes,
+            }
+        };
+        for (stream, of, written) in writing {
+            if let Err(fault) = written.await {
+                self.failed(&mut under_way, stream, of, &fault);
             }
         }
     }
+
+    /// What could not be written is written again, a few times: whoever keeps it may only be
+    /// looking for a leader, and without a stream's beginning nobody knows what is owed on it.
+    fn failed(
+        self: &Arc<Self>,
+        under_way: &mut UnderWay,
+        stream: String,
+        of: Lines,
+        fault: &LedgerError,
+    ) {
+        let may_pass = matches!(fault, LedgerError::Busy | LedgerError::Storage(_));
+        if !may_pass || of.tries >= limits::EVENTS_TRIES {
+            tracing::warn!(%fault, "events of a stream could not be kept");
+            return;
+        }
+        under_way.bytes -= of.bytes();
+        let mut waiting = self.waiting.lock();
+        let later = waiting.streams.entry(stream).or_default();
+        later.lines.splice(..0, of.lines);
+        later.is_over |= of.is_over;
+        later.tries = of.tries + 1;
+        self.is_due(&mut waiting, limits::EVENTS_AGAIN);
+    }
 }
 
-/// Bytes that are being written, and count until that is over or nobody waits for it.
-struct Counted<'a>(&'a Behind, usize);
+#[cfg(test)]
+impl Behind {
+    /// Bytes that wait.
+    pub(super) fn waits(&self) -> usize {
+        self.waiting.lock().bytes
+    }
+}
 
-impl Drop for Counted<'_> {
+impl Lines {
+    fn bytes(&self) -> usize {
+        self.lines.iter().map(Bytes::len).sum()
+    }
+}
+
+/// Lines that are being written: their bytes count until that is over or nobody waits for it.
+struct UnderWay {
+    behind: Arc<Behind>,
+    number: u64,
+    bytes: usize,
+}
+
+impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.waiting.lock().bytes -= self.1;
+        let mut waiting = self.behind.waiting.lock();
+        waiting.bytes -= self.bytes;
+        waiting.under_way.remove(&self.number);
+        drop(waiting);
+        self.behind.over.notify_waiters();
     }
 }

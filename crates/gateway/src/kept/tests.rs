@@ -4,7 +4,7 @@ use super::*;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use std::collections::HashSet;
-use switchboard_ledger::{Clock, Memory, Others};
+use switchboard_ledger::{Clock, Faulty, Memory, Others};
 use switchboard_wire::{Id, Method};
 
 /// What one process knows of the others.
@@ -102,4 +102,53 @@ async fn what_a_newer_version_wrote_is_left_alone() {
     assert!(matches!(taken, Taken::Elsewhere(owner) if owner == "new"));
     let there = ledger.read(&key).await.unwrap().unwrap();
     assert_eq!(Some(there.revision), made);
+}
+
+fn unsteady() -> (Arc<Faulty>, Keeping) {
+    let memory = Arc::new(Memory::new(Clock::by_hand()));
+    let ledger = Arc::new(Faulty::new(memory));
+    let lives = Lives::among("one", Arc::<Known>::default());
+    (ledger.clone(), Keeping::new(ledger, lives))
+}
+
+/// Without its beginning nobody would know what is owed on a stream.
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_written_of_a_stream_is_written_again() {
+    let (ledger, keeping) = unsteady();
+    let hold = begun(&keeping, "s").await;
+    ledger.is_away(true);
+    hold.opens(1, vec!["7".into()]);
+    hold.event(1, 1, "first".into());
+    hold.written().await;
+    hold.event(1, 2, "second".into());
+    tokio::time::sleep(limits::EVENTS_AGAIN * 2).await;
+    ledger.is_away(false);
+    tokio::time::sleep(limits::EVENTS_AGAIN * 2).await;
+    let stored = hold.stored(1).await.unwrap().unwrap();
+    assert_eq!(stored.opened.unwrap().owed, ["7"]);
+    let events = [(1, "first".to_owned()), (2, "second".to_owned())];
+    assert_eq!(stored.events, events);
+    // Not for ever.
+    ledger.is_away(true);
+    hold.opens(2, vec!["8".into()]);
+    let tries = u32::try_from(limits::EVENTS_TRIES).unwrap();
+    tokio::time::sleep(limits::EVENTS_AGAIN * tries / 2).await;
+    assert_ne!(keeping.0.behind.waits(), 0, "it is still tried");
+    tokio::time::sleep(limits::EVENTS_AGAIN * tries).await;
+    assert_eq!(keeping.0.behind.waits(), 0, "its bytes count no more");
+}
+
+/// Who reads must not take that for a stream of which nothing is kept.
+#[tokio::test]
+async fn what_cannot_be_read_of_a_stream_is_not_taken_for_nothing() {
+    let (ledger, keeping) = unsteady();
+    let hold = begun(&keeping, "s").await;
+    hold.opens(1, vec!["7".into()]);
+    hold.last(1, 1, "answer".into());
+    hold.written().await;
+    ledger.is_away(true);
+    assert!(hold.stored(1).await.is_err());
+    ledger.is_away(false);
+    assert!(hold.stored(1).await.unwrap().unwrap().is_whole);
+    assert!(hold.stored(2).await.unwrap().is_none());
 }

@@ -15,6 +15,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Instant};
 use switchboard_host::{CallError, Full, Place, Scope};
+use switchboard_ledger::LedgerError;
 use switchboard_tasks as tasks;
 use switchboard_transport::Whose;
 use switchboard_wire::{Id, Message, Method};
@@ -135,25 +136,34 @@ fn bring_back(
 impl Held {
     /// A stream of an earlier life, if something of it is kept. What was owed on it and
     /// never came is told to be unknown.
-    pub(super) async fn earlier(self: &Arc<Self>, number: u64) -> Option<Arc<EventLog>> {
-        let on_disk = self.on_disk.as_ref()?;
-        let stored = on_disk.recorder().stored(number).await?;
+    pub(super) async fn earlier(
+        self: &Arc<Self>,
+        number: u64,
+    ) -> Result<Option<Arc<EventLog>>, LedgerError> {
+        let Some(on_disk) = &self.on_disk else {
+            return Ok(None);
+        };
+        let Some(stored) = on_disk.recorder().stored(number).await? else {
+            return Ok(None);
+        };
         let (opened, is_whole) = (stored.opened.clone(), stored.is_whole);
         let next = self.log().number().max(numbered_from(1));
         let share = self.admission.share().clone();
         let last = stored.events.last().map_or(0, |(number, _)| *number);
         let log = EventLog::restored(number, next, share, stored);
         self.keep(&log);
-        if !is_whole && let Some(opened) = opened {
-            if opened.by == on_disk.hold.owner() || !on_disk.hold.is_alive(&opened.by) {
-                give_up(&log, &opened);
-            } else {
+        match opened {
+            _ if is_whole => {}
+            // Its beginning is not kept, so that nobody knows what was owed: it ends.
+            None => log.finish(),
+            Some(opened) if opened.by == on_disk.hold.owner() => give_up(&log, &opened),
+            Some(opened) => {
                 let (held, log) = (self.clone(), log.clone());
                 let rest = async move { held.follow(&log, &opened, last).await };
                 tasks::spawn(tasks::Kind::Background, rest);
             }
         }
-        Some(log)
+        Ok(Some(log))
     }
 
     /// Somebody reads what belongs to no request: from now on that is kept, and what an
@@ -164,7 +174,7 @@ impl Held {
         };
         let number = self.general.number();
         if seen.is_some_and(|seen| self.general.is_earlier(seen))
-            && let Some(stored) = on_disk.recorder().stored(number).await
+            && let Ok(Some(stored)) = on_disk.recorder().stored(number).await
         {
             self.general.recall(stored);
         }
@@ -179,13 +189,16 @@ impl Held {
         loop {
             // Before it is read: what the other wrote before it died is read then.
             let is_alive = on_disk.hold.is_alive(&opened.by);
-            if let Some(stored) = on_disk.recorder().stored(log.number()).await {
+            let stored = on_disk.recorder().stored(log.number()).await;
+            let was_read = stored.is_ok();
+            if let Ok(Some(stored)) = stored {
                 last = log.take_over(stored, last);
             }
             if log.finished().is_some() {
                 return;
             }
-            if !is_alive {
+            // What cannot be read just now may hold the answer.
+            if !is_alive && was_read {
                 return give_up(log, opened);
             }
             tokio::time::sleep(limits::STREAM_LOOK).await;

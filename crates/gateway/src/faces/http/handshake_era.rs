@@ -374,9 +374,18 @@ pub(super) async fn get(
             let here = held.stream(stream);
             let log = match here {
                 None => held.earlier(stream).await,
-                here => here,
+                here => Ok(here),
             };
-            log.map(|log| (log, number))
+            match log {
+                Ok(Some(log)) => Some((log, number)),
+                // Not the stream for what belongs to no request: whoever waits for an answer
+                // would wait there for ever.
+                Ok(None) => return Refusal::NoStream.response(None),
+                Err(fault) => {
+                    tracing::warn!(%fault, "what is kept of a stream cannot be read");
+                    return Refusal::NotNow.response(None);
+                }
+            }
         }
         None => None,
     };
@@ -409,6 +418,8 @@ pub(super) enum Refusal {
     NotNow,
     /// There is no room for it.
     Full(Full),
+    /// Nothing is kept of the stream that it is to go on with.
+    NoStream,
 }
 
 impl Refusal {
@@ -419,6 +430,9 @@ impl Refusal {
             Self::Full(full) => return reply::full(full, id),
             Self::NoSession => "Mcp-Session-Id is missing; send initialize first",
             Self::Version => "MCP-Protocol-Version names no revision that is known here",
+            Self::NoStream => {
+                "nothing is kept of the stream that Last-Event-ID names: what became of requests whose answers did not come is not known"
+            }
         };
         let error = ErrorObject::new(code::INVALID_REQUEST, text);
         reply::error(StatusCode::BAD_REQUEST, &error, id)
