@@ -210,8 +210,18 @@ impl Browser {
         self.run(&script).await.as_u64().unwrap_or_default()
     }
 
-    /// Clicks an element, once it is there and can be clicked.
+    /// Clicks an element, once it is there, can be clicked and has come to rest: the driver
+    /// clicks where it was when it looked.
     pub async fn click(&self, css: &str) {
+        let script = format!(
+            "const one = document.querySelector({css:?});
+            if (!one || one.disabled) return false;
+            const place = () => JSON.stringify(one.getBoundingClientRect());
+            const before = place();
+            await new Promise((done) => {{ setTimeout(done, 100); requestAnimationFrame(() => requestAnimationFrame(done)); }});
+            return one.isConnected && !one.disabled && place() === before;"
+        );
+        self.until(&script).await;
         self.element(css, "click", &json!({})).await;
     }
 

@@ -344,3 +344,28 @@ async fn rules_tokens_and_entries_are_written_after_their_difference() {
     page.says("main", "mcp.example.com").await;
     desk.is_quiet().await;
 }
+
+/// A stream that says nothing, not even that it is there, is given up for another, and the
+/// page says so meanwhile.
+#[tokio::test]
+async fn a_stream_that_hangs_is_as_good_as_gone() {
+    let desk = Desk::with(World::with(&servers([("left", echo(&[]))]))).await;
+    let page = &desk.browser;
+    page.says("header", "live").await;
+    let script = "const { follow } = await import('/console/stream.js');
+        const words = [];
+        const close = follow({ topics: 'state' }, { state: (word) => words.push(word), event: () => {} },
+            { answer: 10_000, silence: 300 });
+        while (words.filter((word) => word === 'live').length < 2) await new Promise((done) => setTimeout(done, 20));
+        close();
+        return words.slice(0, 5).join(' ');";
+    assert_eq!(page.run(script).await, "connecting live lost lost live");
+    let script = "const { follow } = await import('/console/stream.js');
+        const words = [];
+        const close = follow({ topics: 'state' }, { state: (word) => words.push(word), event: () => {} },
+            { answer: 0, silence: 300 });
+        while (!words.includes('lost')) await new Promise((done) => setTimeout(done, 20));
+        close();
+        return words[0];";
+    assert_eq!(page.run(script).await, "connecting");
+}

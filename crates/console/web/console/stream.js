@@ -5,9 +5,11 @@ import { token, forget } from './session.js';
 
 const LONGEST = 8 * 1024 * 1024;
 const PAUSES = [300, 700, 1500, 3000, 6000];
+// Milliseconds: until there is an answer, and without a word. A stream says every 15 s that it is there.
+const PATIENCE = { answer: 10_000, silence: 35_000 };
 
 /** Follows a stream until it is closed. `on.event(event, id)`, `on.state(word)`. */
-export function follow(query, on) {
+export function follow(query, on, patience = PATIENCE) {
   const stop = new AbortController();
   let since = query.since;
   let failures = 0;
@@ -15,11 +17,18 @@ export function follow(query, on) {
   const run = async () => {
     while (!stop.signal.aborted) {
       on.state(failures ? 'lost' : 'connecting');
+      // One that hangs is as good as gone, and given up for another.
+      const hangs = new AbortController();
+      let timer = setTimeout(() => hangs.abort(), patience.answer);
+      const heard = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => hangs.abort(), patience.silence);
+      };
       try {
         const headers = { accept: 'text/event-stream', authorization: `Bearer ${token.value}` };
         const answer = await fetch(address('events', { ...query, since }), {
           headers,
-          signal: stop.signal,
+          signal: AbortSignal.any([stop.signal, hangs.signal]),
           credentials: 'omit',
           cache: 'no-store',
         });
@@ -27,12 +36,15 @@ export function follow(query, on) {
         if (!answer.ok || !answer.body) throw new Error(`events: ${answer.status}`);
         failures = 0;
         on.state('live');
-        await events(answer.body, (event, id) => {
+        heard();
+        await events(answer.body, heard, (event, id) => {
           if (id !== null) since = id;
           on.event(event, id);
         });
       } catch {
         // Whatever it was: it is tried again, and the page says that it is not live.
+      } finally {
+        clearTimeout(timer);
       }
       if (stop.signal.aborted) return;
       failures += 1;
@@ -58,8 +70,8 @@ function pause(time, signal) {
   });
 }
 
-/** Reads events out of a body. */
-async function events(body, on) {
+/** Reads events out of a body; `heard` is told of everything that comes. */
+async function events(body, heard, on) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   let data = [];
@@ -67,6 +79,7 @@ async function events(body, on) {
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
+    heard();
     rest += value;
     if (rest.length > LONGEST) throw new Error('an event without an end');
     const lines = rest.split(/\r\n|\n|\r/);
