@@ -11,6 +11,7 @@ use crate::{
     words::Verb,
 };
 use serde::Deserialize;
+use std::fmt;
 use switchboard_api::{
     calls::Call,
     questions::{Kind, Question},
@@ -233,12 +234,14 @@ impl Model {
     pub fn wants_yes(&self) -> bool {
         match self.page().map(|page| &page.kind) {
             Some(PageKind::Approve(_) | PageKind::Confirm(_)) => true,
-            Some(PageKind::Question(id)) => {
-                let question = self.questions.iter().find(|it| it.id == *id);
-                question.is_some_and(|it| !takes_form(it))
-            }
+            Some(PageKind::Question(id)) => self.question(id).is_some_and(|it| !takes_form(it)),
             _ => false,
         }
+    }
+
+    /// A question by its id.
+    pub fn question(&self, id: &str) -> Option<&Question> {
+        self.questions.iter().find(|it| it.id == id)
     }
 
     /// The question that a call waits for.
@@ -277,11 +280,11 @@ impl Model {
     }
 
     /// A time as this place's clocks have it.
-    pub fn clock(&self, at: u64) -> String {
+    pub fn clock(&self, at: u64) -> impl fmt::Display + use<> {
         let local = i64::try_from(at).unwrap_or(0).saturating_add(self.ahead);
         let seconds = local.div_euclid(1000).rem_euclid(86_400);
         let (hours, minutes) = (seconds / 3600, seconds % 3600 / 60);
-        format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
+        fmt::from_fn(move |f| write!(f, "{hours:02}:{minutes:02}:{:02}", seconds % 60))
     }
 }
 
