@@ -10,10 +10,10 @@ use crate::{
     page::{Kind as PageKind, Page, RunPage},
     words::Verb,
 };
-use serde::Deserialize;
 use std::fmt;
 use switchboard_api::{
     calls::Call,
+    fill::{Fill, Members, Place},
     questions::{Kind, Question},
     settings::Token,
     state::{Document, Server},
@@ -168,8 +168,7 @@ pub enum Doctor {
 }
 
 /// One finding, as `doctor --json` prints it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finding {
     /// What was looked at: `configuration`, `servers`, …
     pub area: String,
@@ -181,6 +180,25 @@ pub struct Finding {
     pub found: String,
     /// What to do.
     pub advice: Option<String>,
+}
+
+impl Fill for Finding {
+    fn place(&mut self) -> Place<'_> {
+        Place::Members(self)
+    }
+}
+
+impl Members for Finding {
+    fn member(&mut self, name: &str) -> Option<&mut dyn Fill> {
+        Some(match name {
+            "area" => &mut self.area,
+            "level" => &mut self.level,
+            "what" => &mut self.what,
+            "found" => &mut self.found,
+            "advice" => &mut self.advice,
+            _ => return None,
+        })
+    }
 }
 
 impl Finding {
@@ -203,19 +221,19 @@ impl Model {
     }
 
     /// Says something at the bottom.
-    pub fn tell(&mut self, text: impl Into<String>) {
-        self.told = Some(Told {
-            text: text.into(),
-            bad: false,
-        });
+    #[inline(never)]
+    pub fn tell(&mut self, text: fmt::Arguments<'_>) {
+        let text = fmt::format(text);
+        self.told = Some(Told { text, bad: false });
     }
 
     /// Says that something went wrong.
-    pub fn fail(&mut self, text: impl Into<String>) {
-        self.told = Some(Told {
-            text: text.into(),
-            bad: true,
-        });
+    #[inline(never)]
+    pub fn fail(&mut self, text: fmt::Arguments<'_>) {
+        self.tell(text);
+        if let Some(told) = &mut self.told {
+            told.bad = true;
+        }
     }
 
     /// The page in front.
