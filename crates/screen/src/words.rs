@@ -1,6 +1,7 @@
 //! The command line's words: taking them apart, and completing them.
 
 use crate::limits;
+use std::fmt;
 use switchboard_local::shell;
 
 /// A command of the program, for completion.
@@ -138,11 +139,14 @@ pub fn common(words: &[String]) -> String {
 
 /// How well a text has the letters of a pattern, in their order; less is better. None where
 /// it does not have them. Letters that follow each other and begin words count as near.
-pub fn matches(pattern: &str, text: &str) -> Option<usize> {
+pub fn matches(pattern: &str, text: fmt::Arguments<'_>) -> Option<usize> {
+    if pattern.is_empty() {
+        return Some(0);
+    }
     let (mut penalty, mut last) = (0, None::<usize>);
-    let text: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
+    let text = lower(&fmt::format(text));
     let mut from = 0;
-    for wanted in pattern.chars().flat_map(char::to_lowercase) {
+    for wanted in lower(pattern) {
         if wanted == ' ' {
             continue;
         }
@@ -158,6 +162,12 @@ pub fn matches(pattern: &str, text: &str) -> Option<usize> {
         from = found + 1;
     }
     Some(penalty)
+}
+
+/// The characters of a text in lower case.
+#[inline(never)]
+fn lower(text: &str) -> Vec<char> {
+    text.chars().flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -211,6 +221,7 @@ mod tests {
 
     #[test]
     fn letters_in_order_match() {
+        let matches = |pattern: &str, text: &str| matches(pattern, format_args!("{text}"));
         assert!(matches("ghis", "github list_issues").is_some());
         assert!(matches("xyz", "github").is_none());
         assert!(matches("echo", "echo") < matches("echo", "everything echo"));

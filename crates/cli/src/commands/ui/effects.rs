@@ -175,12 +175,7 @@ async fn answer(client: &Client, ask: &Ask, directory: &Path) -> Result<Vec<u8>,
             Err(error) => Err(gone(&error.to_string())),
         };
     }
-    let body = match request.verb {
-        "GET" | "DELETE" => String::new(),
-        _ => request
-            .body
-            .map_or_else(|| "{}".to_owned(), |body| body.to_string()),
-    };
+    let body = request.body.unwrap_or_default();
     let asked = client.text(request.verb, &request.path, body, ask.is_call());
     asked.await.map(Into::into).map_err(refused)
 }
