@@ -5,6 +5,7 @@ use crate::{limits, model::Model, view};
 use ratatui::{
     buffer::{Buffer, Cell},
     layout::Rect,
+    style::{Color, Modifier},
 };
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,63 @@ pub struct Frame {
     pub cells: Vec<(u16, u16, Cell)>,
     /// Where the cursor is; none where it is hidden.
     pub cursor: view::Cursor,
+}
+
+impl Frame {
+    /// What the terminal is sent for it, all at once. Colours are the terminal's own; only what
+    /// [`view`] uses is known here.
+    pub fn text(&self) -> String {
+        let mut out = String::from("\x1b[?2026h\x1b[?25l");
+        if self.anew {
+            out.push_str("\x1b[2J");
+        }
+        let (mut next, mut look) = (None, None);
+        for (column, row, cell) in &self.cells {
+            if next != Some((*column, *row)) {
+                go_to(&mut out, *column, *row);
+            }
+            next = Some((column + 1, *row));
+            if look.replace((cell.fg, cell.modifier)) != Some((cell.fg, cell.modifier)) {
+                style(&mut out, cell.fg, cell.modifier);
+            }
+            out.push_str(cell.symbol());
+        }
+        out.push_str("\x1b[0m");
+        if let Some((column, row)) = self.cursor {
+            go_to(&mut out, column, row);
+            out.push_str("\x1b[?25h");
+        }
+        out.push_str("\x1b[?2026l");
+        out
+    }
+}
+
+/// Moves the cursor.
+fn go_to(out: &mut String, column: u16, row: u16) {
+    let (column, row) = (u32::from(column) + 1, u32::from(row) + 1);
+    out.push_str(&format!("\x1b[{row};{column}H"));
+}
+
+/// How what follows looks.
+fn style(out: &mut String, colour: Color, modifier: Modifier) {
+    out.push_str("\x1b[0");
+    for (known, code) in [
+        (Modifier::BOLD, ";1"),
+        (Modifier::DIM, ";2"),
+        (Modifier::REVERSED, ";7"),
+    ] {
+        if modifier.contains(known) {
+            out.push_str(code);
+        }
+    }
+    out.push_str(match colour {
+        Color::Red => ";38;5;1",
+        Color::Green => ";38;5;2",
+        Color::Yellow => ";38;5;3",
+        Color::Cyan => ";38;5;6",
+        _ => "",
+    });
+    out.push('m');
 }
 
 impl Painter {

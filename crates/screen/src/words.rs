@@ -1,7 +1,7 @@
 //! The command line's words: taking them apart, and completing them.
 
 use crate::limits;
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 use switchboard_local::shell;
 
 /// A command of the program, for completion.
@@ -104,19 +104,23 @@ pub fn complete(before: &str, verbs: &[Verb], names: &[String]) -> (usize, Vec<S
     let verb = earlier
         .split_whitespace()
         .find(|word| !word.starts_with('-'));
-    let mut found: Vec<String> = match verb {
-        None => verbs.iter().map(|verb| verb.name.clone()).collect(),
+    // In their order, and each once.
+    let mut found = BTreeSet::new();
+    let mut offer = |word: &String| {
+        if word.starts_with(begun) {
+            found.insert(word.clone());
+        }
+    };
+    match verb {
+        None => verbs.iter().for_each(|verb| offer(&verb.name)),
         Some(verb) if begun.starts_with('-') => {
             let verb = verbs.iter().find(|known| known.name == verb);
-            verb.map(|verb| verb.options.clone()).unwrap_or_default()
+            verb.iter().flat_map(|verb| &verb.options).for_each(offer);
         }
-        Some(_) => names.to_vec(),
-    };
-    found.retain(|word| word.starts_with(begun));
-    found.sort();
-    found.dedup();
-    found.truncate(limits::COMPLETIONS);
-    (keep, found)
+        Some(_) => names.iter().for_each(offer),
+    }
+    let found = found.into_iter().take(limits::COMPLETIONS);
+    (keep, found.collect())
 }
 
 /// How much all of them have in common.

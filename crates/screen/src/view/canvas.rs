@@ -3,10 +3,11 @@
 use super::line::{Line, Lines, Look};
 use crate::text;
 use ratatui::{
-    buffer::Buffer,
+    buffer::{Buffer, Cell, CellWidth},
     style::{Color, Modifier, Style},
 };
 use std::fmt;
+use unicode_segmentation::UnicodeSegmentation;
 
 impl Look {
     fn style(self, colour: bool) -> Style {
@@ -66,14 +67,25 @@ impl<'a> Canvas<'a> {
         }
         let mut at = column;
         for (text, look) in &line.0 {
-            let room = usize::from(width - at);
-            if room == 0 {
-                return;
-            }
-            let text = text::cut(text, room);
+            let text = text::cut(text, usize::from(width - at));
             let style = look.style(self.colour);
-            let (next, _) = self.buffer.set_stringn(at, row, &text, room, style);
-            at = next.min(width);
+            for cluster in text.graphemes(true) {
+                let next = at.saturating_add(cluster.cell_width());
+                if next == at {
+                    continue;
+                }
+                if next > width {
+                    break;
+                }
+                if let Some(cell) = self.buffer.cell_mut((at, row)) {
+                    cell.set_symbol(cluster).set_style(style);
+                }
+                // It lies over the others that it takes.
+                for over in at + 1..next {
+                    self.buffer.cell_mut((over, row)).map(Cell::reset);
+                }
+                at = next;
+            }
         }
     }
 
