@@ -143,3 +143,44 @@ impl Painter {
         self.frames
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(symbol: &str, fg: Color, modifier: Modifier) -> Cell {
+        let mut cell = Cell::default();
+        cell.set_symbol(symbol);
+        (cell.fg, cell.modifier) = (fg, modifier);
+        cell
+    }
+
+    #[test]
+    fn a_frame_is_written_as_a_terminal_reads_it() {
+        let plain = Modifier::empty();
+        let key = Modifier::BOLD | Modifier::REVERSED;
+        let frame = Frame {
+            anew: true,
+            cells: vec![
+                (0, 0, cell("a", Color::Reset, plain)),
+                (1, 0, cell("b", Color::Reset, plain)),
+                (2, 0, cell("c", Color::Cyan, key)),
+                // Not beside it.
+                (4, 1, cell("漢", Color::Cyan, key)),
+                (6, 1, cell("d", Color::Red, Modifier::DIM)),
+            ],
+            cursor: Some((3, 1)),
+        };
+        assert_eq!(
+            frame.text(),
+            "\x1b[?2026h\x1b[?25l\x1b[2J\x1b[1;1H\x1b[0mab\x1b[0;1;7;38;5;6mc\x1b[2;5H漢\
+             \x1b[2;7H\x1b[0;2;38;5;1md\x1b[0m\x1b[2;4H\x1b[?25h\x1b[?2026l"
+        );
+        let nothing = Frame {
+            anew: false,
+            cells: Vec::new(),
+            cursor: None,
+        };
+        assert_eq!(nothing.text(), "\x1b[?2026h\x1b[?25l\x1b[0m\x1b[?2026l");
+    }
+}
