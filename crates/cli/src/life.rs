@@ -149,7 +149,7 @@ fn run<T>(
         let stop = CancellationToken::new();
         watch_signals(signals, stop.clone())?;
         done = Some(work(stop).await);
-        Ok(())
+        Ok::<(), std::io::Error>(())
     };
     let ran = runtime.and_then(|runtime| block_on(runtime, Box::pin(all)));
     let refused = |why: String| Failure::new(Code::Answered, why);
