@@ -87,6 +87,13 @@ pub fn fill(to: &mut dyn Fill, text: &[u8]) -> serde_json::Result<()> {
     from.end()
 }
 
+/// Any text of JSON as a value.
+pub fn value(text: &str) -> serde_json::Result<Value> {
+    let mut value = Value::Null;
+    fill(&mut value, text.as_bytes())?;
+    Ok(value)
+}
+
 /// Reads a value of a type that can be filled in.
 pub(crate) fn read<'de, T: Fill + Default, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     let mut value = T::default();

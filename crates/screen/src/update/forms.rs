@@ -14,6 +14,7 @@ use crate::{
 use serde_json::{Value, json};
 use switchboard_api::{
     calls::{Call, Detail, Make},
+    fill,
     questions::{Answer, Question},
     tools::{Fault, Field, Fields, Tool},
 };
@@ -412,7 +413,7 @@ pub(super) fn progress(model: &mut Model, todo: &mut Todo, detail: &Detail) {
 
 /// What a notice says about how far a call is: it alone has a number for that.
 fn said(text: &str) -> Option<String> {
-    let notice: Value = serde_json::from_str(text).ok()?;
+    let notice = fill::value(text).ok()?;
     let params = notice.get("params")?;
     let progress = params.get("progress")?.as_f64()?;
     let of = text::around(" of ", params["total"].as_f64(), "");

@@ -12,7 +12,10 @@ use crate::{
     tree::{self, Branch},
 };
 use serde_json::Value;
-use switchboard_api::calls::{Crossed, Made};
+use switchboard_api::{
+    calls::{Crossed, Made},
+    fill,
+};
 
 /// A value as lines; what is too long for one goes on below itself.
 pub(super) fn tree(lines: &mut Lines, value: &Value, width: usize) {
@@ -232,7 +235,7 @@ fn crossed(lines: &mut Lines, message: &Crossed, is_raw: bool, width: usize) {
     );
     match &message.text {
         None => lines.put(" (not kept)", Look::Dim),
-        Some(text) => match serde_json::from_str(text) {
+        Some(text) => match fill::value(text) {
             Ok(value) if !is_raw => tree(lines, &value, width),
             _ => lines.wrap(text, width, Look::Plain),
         },
