@@ -1,7 +1,7 @@
 //! The command line's words: taking them apart, and completing them.
 
 use crate::limits;
-use std::{collections::BTreeSet, fmt};
+use std::fmt;
 use switchboard_local::shell;
 
 /// A command of the program, for completion.
@@ -104,11 +104,14 @@ pub fn complete(before: &str, verbs: &[Verb], names: &[String]) -> (usize, Vec<S
     let verb = earlier
         .split_whitespace()
         .find(|word| !word.starts_with('-'));
-    // In their order, and each once.
-    let mut found = BTreeSet::new();
+    // In their order, each once, and no more than are offered.
+    let mut found: Vec<String> = Vec::new();
     let mut offer = |word: &String| {
-        if word.starts_with(begun) {
-            found.insert(word.clone());
+        if word.starts_with(begun)
+            && let Err(at) = found.binary_search(word)
+        {
+            found.insert(at, word.clone());
+            found.truncate(limits::COMPLETIONS);
         }
     };
     match verb {
@@ -119,8 +122,7 @@ pub fn complete(before: &str, verbs: &[Verb], names: &[String]) -> (usize, Vec<S
         }
         Some(_) => names.iter().for_each(offer),
     }
-    let found = found.into_iter().take(limits::COMPLETIONS);
-    (keep, found.collect())
+    (keep, found)
 }
 
 /// How much all of them have in common.

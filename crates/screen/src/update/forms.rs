@@ -41,25 +41,18 @@ pub(super) fn of_tool(tool: &Tool) -> FormPage {
 pub(super) fn for_prompt(model: &mut Model, server: &str, prompt: &Value) {
     let name = text_of(prompt, "name").unwrap_or_default();
     let arguments = prompt["arguments"].as_array().map(Vec::as_slice);
-    let mut root = Field {
-        kind: "object".to_owned(),
-        required: true,
-        ..Field::default()
-    };
+    let mut root = field("object");
     for it in arguments
         .unwrap_or_default()
         .iter()
         .take(limits::FORM_ITEMS)
     {
-        let key = text_of(it, "name").unwrap_or_default();
-        root.fields.push(Field {
-            kind: "string".to_owned(),
-            label: text_of(it, "title").unwrap_or_else(|| key.clone()),
-            description: text_of(it, "description"),
-            required: it["required"].as_bool().unwrap_or_default(),
-            key,
-            ..Field::default()
-        });
+        let mut field = field("string");
+        field.key = text_of(it, "name").unwrap_or_default();
+        field.label = text_of(it, "title").unwrap_or_else(|| field.key.clone());
+        field.description = text_of(it, "description");
+        field.required = it["required"].as_bool().unwrap_or_default();
+        root.fields.push(field);
     }
     let page = FormPage {
         title: format!("{server} · prompt {name}"),
@@ -74,17 +67,35 @@ pub(super) fn for_prompt(model: &mut Model, server: &str, prompt: &Value) {
     open(model, Kind::Form(Box::new(page)));
 }
 
+/// A field of this kind that must be there.
+#[inline(never)]
+fn field(kind: &str) -> Field {
+    Field {
+        kind: kind.to_owned(),
+        required: true,
+        ..Field::default()
+    }
+}
+
 fn text_of(value: &Value, key: &str) -> Option<String> {
     value[key].as_str().map(str::to_owned)
+}
+
+/// A call of something at a server.
+#[inline(never)]
+fn making(server: &str, name: &str) -> Make {
+    Make {
+        server: server.to_owned(),
+        name: Some(name.to_owned()),
+        ..Make::default()
+    }
 }
 
 /// Reads a resource.
 pub(super) fn read_resource(model: &mut Model, todo: &mut Todo, server: &str, uri: &str) {
     let make = Make {
-        server: server.to_owned(),
         method: Some(Method::ResourcesRead.as_str().to_owned()),
-        name: Some(uri.to_owned()),
-        ..Make::default()
+        ..making(server, uri)
     };
     let command = words::quoted(&format!("@{server}:{uri}"));
     let command = format!("switchboard read {command}");
@@ -107,12 +118,9 @@ pub(super) fn for_question(model: &mut Model, todo: &mut Todo, id: &str) {
         page.schema = schema.clone();
         return ask_fields(model, todo, page);
     }
-    page.form = Some(Form::new(Field {
-        kind: "json".to_owned(),
-        label: "answer".to_owned(),
-        required: true,
-        ..Field::default()
-    }));
+    let mut root = field("json");
+    root.label = "answer".to_owned();
+    page.form = Some(Form::new(root));
     open(model, Kind::Form(Box::new(page)));
 }
 
@@ -285,12 +293,10 @@ fn filled(model: &mut Model, todo: &mut Todo, page: u64, value: Value) {
             let command = command(canonical, Some(&value));
             let title = format!("{server} · {tool}");
             let make = Make {
-                server: server.clone(),
-                name: Some(tool.clone()),
                 arguments: Some(value),
                 // Whoever filled it in has seen what is called with what.
                 confirmed: true,
-                ..Make::default()
+                ..making(server, tool)
             };
             run(model, todo, title, make, command);
         }
@@ -304,11 +310,9 @@ fn filled(model: &mut Model, todo: &mut Todo, page: u64, value: Value) {
                 command.push_str(&words::quoted(&pair));
             }
             let make = Make {
-                server: server.clone(),
                 method: Some(Method::PromptsGet.as_str().to_owned()),
-                name: Some(prompt.clone()),
                 arguments: Some(value),
-                ..Make::default()
+                ..making(server, prompt)
             };
             run(model, todo, title, make, command);
         }
