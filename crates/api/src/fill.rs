@@ -17,46 +17,53 @@ use serde_json::Value;
 use std::{borrow::Cow, fmt};
 
 /// Something that is filled in.
-pub(crate) trait Fill {
+pub trait Fill {
     /// Where what is read goes.
     fn place(&mut self) -> Place<'_>;
 }
 
 /// Where what is read goes, and with that what is expected there.
-pub(crate) enum Place<'a> {
+pub enum Place<'a> {
+    /// A yes or a no.
     Yes(&'a mut bool),
+    /// A text.
     Text(&'a mut String),
+    /// A whole number.
     Whole(&'a mut dyn Whole),
+    /// Any number.
     Real(&'a mut f64),
     /// Whatever it is.
     Any(&'a mut Value),
     /// One of the words of an enumeration.
     Word(&'a mut dyn Word),
+    /// An object.
     Members(&'a mut dyn Members),
+    /// An array.
     Each(&'a mut dyn Each),
+    /// What may be missing.
     Maybe(&'a mut dyn Maybe),
 }
 
 /// A whole number.
-pub(crate) trait Whole {
+pub trait Whole {
     /// Takes it; not where it is too small or too large.
     fn take(&mut self, number: i128) -> bool;
 }
 
 /// One of several words.
-pub(crate) trait Word {
+pub trait Word {
     /// Takes it; not where there is no such word.
     fn take(&mut self, word: &str) -> bool;
 }
 
 /// A structure.
-pub(crate) trait Members {
+pub trait Members {
     /// The one of this name, which is written as in Rust.
     fn member(&mut self, name: &str) -> Option<&mut dyn Fill>;
 }
 
 /// A list, or a tuple.
-pub(crate) trait Each {
+pub trait Each {
     /// Room for the next one, which is at this place; not where there are no more.
     fn next(&mut self, at: usize) -> Option<&mut dyn Fill>;
 
@@ -65,12 +72,26 @@ pub(crate) trait Each {
 }
 
 /// What may be missing.
-pub(crate) trait Maybe {
+pub trait Maybe {
     /// It is there.
     fn some(&mut self) -> &mut dyn Fill;
 
     /// It is not.
     fn none(&mut self);
+}
+
+/// Fills in what is there from text of JSON, as [`serde_json::from_slice`] would read it.
+pub fn fill(to: &mut dyn Fill, text: &[u8]) -> serde_json::Result<()> {
+    let mut from = serde_json::Deserializer::from_slice(text);
+    Filling(to).deserialize(&mut from)?;
+    from.end()
+}
+
+/// Any text of JSON as a value.
+pub fn value(text: &str) -> serde_json::Result<Value> {
+    let mut value = Value::Null;
+    fill(&mut value, text.as_bytes())?;
+    Ok(value)
 }
 
 /// Reads a value of a type that can be filled in.

@@ -18,6 +18,7 @@
 //! | [`settings`] | what is configured where, changes with their difference, tokens, pins |
 //! | [`insight`] | times, and what lists cost a model |
 //! | [`sessions`] | coming in |
+//! | [`fill`] | reading answers |
 //! | [`reference`] | what is written from these types |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -26,7 +27,7 @@ pub mod apps;
 pub mod breakpoints;
 pub mod calls;
 pub mod events;
-mod fill;
+pub mod fill;
 pub mod filter;
 pub mod insight;
 pub mod limits;

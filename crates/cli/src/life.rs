@@ -6,6 +6,7 @@ use crate::{
     show::term,
 };
 use std::{
+    pin::Pin,
     process::exit,
     sync::{
         Arc, OnceLock,
@@ -143,21 +144,29 @@ fn run<T>(
     signals: &[fn() -> SignalKind],
     work: impl AsyncFnOnce(CancellationToken) -> T,
 ) -> Result<T, Failure> {
-    let refused = |error: std::io::Error| {
-        Failure::new(
-            Code::Answered,
-            format!("the system refused a runtime: {error}"),
-        )
-    };
-    let runtime = runtime.map_err(refused)?;
-    let result = runtime.block_on(async {
+    let mut done = None;
+    let all = async {
         let stop = CancellationToken::new();
-        watch_signals(signals, stop.clone()).map_err(refused)?;
-        Ok(work(stop).await)
-    });
+        watch_signals(signals, stop.clone())?;
+        done = Some(work(stop).await);
+        Ok::<(), std::io::Error>(())
+    };
+    let ran = runtime.and_then(|runtime| block_on(runtime, Box::pin(all)));
+    let refused = |why: String| Failure::new(Code::Answered, why);
+    ran.map_err(|error| refused(format!("the system refused a runtime: {error}")))?;
+    done.ok_or_else(|| refused("the command was left before its end".to_owned()))
+}
+
+/// Waits for a command. It is boxed: what runs a future is made anew for every kind of it, and
+/// every command is one.
+fn block_on(
+    runtime: Runtime,
+    work: Pin<Box<dyn Future<Output = std::io::Result<()>> + '_>>,
+) -> std::io::Result<()> {
+    let done = runtime.block_on(work);
     // A read of stdin cannot be taken back; it must not keep us.
     runtime.shutdown_timeout(Duration::from_millis(1));
-    result
+    done
 }
 
 fn watch_signals(kinds: &[fn() -> SignalKind], stop: CancellationToken) -> std::io::Result<()> {

@@ -1,6 +1,6 @@
 //! What the screen asks of a gateway, as values: each knows its own request under `/api/v1`.
 
-use serde_json::{Value, json, to_value};
+use serde_json::{Value, to_string};
 use switchboard_api::{
     calls::{Make, Replay},
     questions::Answer,
@@ -104,46 +104,77 @@ pub struct Request {
     pub verb: &'static str,
     /// Below `/api/v1/`, with its query.
     pub path: String,
-    /// The body.
-    pub body: Option<Value>,
+    /// The body, as text of JSON.
+    pub body: Option<String>,
 }
 
 impl Ask {
     /// The request that it is.
     pub fn request(&self) -> Request {
-        match self {
-            Self::State => get("state"),
-            Self::Tools => get("tools"),
-            Self::Server(segment) => get(&format!("servers/{}", escaped(segment))),
-            Self::Listed(segment, list) => get(&format!("servers/{}/{list}", escaped(segment))),
-            Self::Stderr(segment) => get(&format!("servers/{}/stderr", escaped(segment))),
-            Self::Explain(name) => get(&format!("explain/{}", escaped(name))),
-            Self::Act { segment, verb, act } => post(
-                &format!("servers/{}/{verb}", escaped(segment)),
-                to_value(act),
-            ),
-            Self::Form { schema, .. } => post("forms", Ok(json!({ "schema": schema }))),
-            Self::Validate { schema, value, .. } => {
-                post("validate", Ok(json!({ "schema": schema, "value": value })))
-            }
-            Self::Call { make, .. } => post("calls", to_value(make)),
-            Self::Cancel(id) => delete(&format!("calls/{id}")),
-            Self::Calls { filter } if filter.is_empty() => get("calls?limit=200"),
-            Self::Calls { filter } => get(&format!("calls?limit=200&filter={}", escaped(filter))),
-            Self::Detail(id) => get(&format!("calls/{id}")),
-            Self::Replay(id, replay) => post(&format!("calls/{id}/replay"), to_value(replay)),
-            Self::Questions => get("questions"),
-            Self::Question(id) => get(&format!("questions/{}", escaped(id))),
-            Self::Answer { id, answer } => {
-                post(&format!("questions/{}", escaped(id)), to_value(answer))
-            }
-            Self::Tokens => get("tokens"),
-            Self::MakeToken(name) => post("tokens", Ok(json!({ "name": name }))),
-            Self::Revoke(name) => delete(&format!("tokens/{}", escaped(name))),
-            Self::Export { filter, .. } => get(&format!("export?filter={}", escaped(filter))),
-            Self::Tap(armed) => post("tap", Ok(json!({ "armed": armed }))),
-            Self::Rule(rule) => post("tools/rules", to_value(rule)),
+        let body = self.body();
+        let verb = match (self, &body) {
+            (_, Some(_)) => "POST",
+            (Self::Cancel(_) | Self::Revoke(_), None) => "DELETE",
+            _ => "GET",
+        };
+        Request {
+            verb,
+            path: self.path(),
+            body,
         }
+    }
+
+    fn path(&self) -> String {
+        let number = match self {
+            Self::Cancel(id) | Self::Detail(id) | Self::Replay(id, _) => id.to_string(),
+            _ => String::new(),
+        };
+        // What is between may be anything, and is one segment or one value of a query.
+        let (before, between, after) = match self {
+            Self::State => ("state", "", ""),
+            Self::Tools => ("tools", "", ""),
+            Self::Server(segment) => ("servers/", segment.as_str(), ""),
+            Self::Listed(segment, list) => ("servers/", segment.as_str(), *list),
+            Self::Stderr(segment) => ("servers/", segment.as_str(), "stderr"),
+            Self::Explain(name) => ("explain/", name.as_str(), ""),
+            Self::Act { segment, verb, .. } => ("servers/", segment.as_str(), *verb),
+            Self::Form { .. } => ("forms", "", ""),
+            Self::Validate { .. } => ("validate", "", ""),
+            Self::Call { .. } => ("calls", "", ""),
+            Self::Calls { filter } if filter.is_empty() => ("calls?limit=200", "", ""),
+            Self::Calls { filter } => ("calls?limit=200&filter=", filter.as_str(), ""),
+            Self::Cancel(_) | Self::Detail(_) => ("calls/", number.as_str(), ""),
+            Self::Replay(..) => ("calls/", number.as_str(), "replay"),
+            Self::Questions => ("questions", "", ""),
+            Self::Question(id) | Self::Answer { id, .. } => ("questions/", id.as_str(), ""),
+            Self::Tokens | Self::MakeToken(_) => ("tokens", "", ""),
+            Self::Revoke(name) => ("tokens/", name.as_str(), ""),
+            Self::Export { filter, .. } => ("export?filter=", filter.as_str(), ""),
+            Self::Tap(_) => ("tap", "", ""),
+            Self::Rule(_) => ("tools/rules", "", ""),
+        };
+        let slash = if after.is_empty() { "" } else { "/" };
+        let between = percent::encoded(between, "");
+        format!("{before}{between}{slash}{after}")
+    }
+
+    fn body(&self) -> Option<String> {
+        let text = match self {
+            Self::Act { act, .. } => to_string(act),
+            Self::Form { schema, .. } => Ok(object(&[("schema", schema)])),
+            Self::Validate { schema, value, .. } => {
+                Ok(object(&[("schema", schema), ("value", value)]))
+            }
+            Self::Call { make, .. } => to_string(make),
+            Self::Replay(_, replay) => to_string(replay),
+            Self::Answer { answer, .. } => to_string(answer),
+            Self::MakeToken(name) => Ok(object(&[("name", &Value::String(name.clone()))])),
+            Self::Tap(armed) => Ok(object(&[("armed", &Value::Bool(*armed))])),
+            Self::Rule(rule) => to_string(rule),
+            _ => return None,
+        };
+        // Plain values have nothing that could not be written.
+        Some(text.unwrap_or_else(|_| "null".to_owned()))
     }
 
     /// Whether it is answered when a tool is done, however long that takes.
@@ -153,48 +184,28 @@ impl Ask {
 
     /// What is being tried, for a line that says it failed.
     pub fn what(&self) -> String {
-        match self {
-            Self::Act { segment, verb, .. } => format!("{verb} {segment}"),
-            Self::Call { make, .. } => {
-                format!("call {}", make.name.as_deref().unwrap_or_default())
-            }
-            Self::Answer { answer, .. } => answer.action.clone(),
-            Self::Export { file, .. } => format!("save {file}"),
-            Self::MakeToken(name) => format!("make the token {name}"),
-            Self::Revoke(name) => format!("revoke the token {name}"),
-            other => other.request().path,
-        }
+        let (before, name) = match self {
+            Self::Act { segment, verb, .. } => (*verb, segment.as_str()),
+            Self::Call { make, .. } => ("call", make.name.as_deref().unwrap_or_default()),
+            Self::Answer { answer, .. } => return answer.action.clone(),
+            Self::Export { file, .. } => ("save", file.as_str()),
+            Self::MakeToken(name) => ("make the token", name.as_str()),
+            Self::Revoke(name) => ("revoke the token", name.as_str()),
+            other => return other.path(),
+        };
+        format!("{before} {name}")
     }
 }
 
-fn get(path: &str) -> Request {
-    Request {
-        verb: "GET",
-        path: path.to_owned(),
-        body: None,
+/// An object of these members, as text.
+fn object(members: &[(&str, &Value)]) -> String {
+    let mut text = String::new();
+    for (key, value) in members {
+        let sign = if text.is_empty() { '{' } else { ',' };
+        text.push_str(&format!("{sign}\"{key}\":{value}"));
     }
-}
-
-fn delete(path: &str) -> Request {
-    Request {
-        verb: "DELETE",
-        path: path.to_owned(),
-        body: None,
-    }
-}
-
-fn post(path: &str, body: serde_json::Result<Value>) -> Request {
-    Request {
-        verb: "POST",
-        path: path.to_owned(),
-        // Plain values have nothing that could not be written.
-        body: Some(body.unwrap_or_default()),
-    }
-}
-
-/// One segment of a path, or one value of a query.
-fn escaped(text: &str) -> String {
-    percent::encoded(text, "")
+    text.push('}');
+    text
 }
 
 #[cfg(test)]
@@ -243,7 +254,7 @@ mod tests {
                 answer: Box::default(),
             },
             Ask::Tokens,
-            Ask::MakeToken("t".into()),
+            Ask::MakeToken("\"t".into()),
             Ask::Revoke("t".into()),
             Ask::Export {
                 filter: "id:1 or ok".into(),
@@ -269,6 +280,10 @@ mod tests {
                 .iter()
                 .any(|route| route.verb == request.verb && fits(route.path));
             assert!(known, "{request:?}");
+            let body = request.body.as_deref();
+            let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok();
+            assert!(body.is_none_or(is_json), "{request:?}");
+            assert_eq!(body.is_some(), request.verb == "POST", "{request:?}");
         }
     }
 }

@@ -10,9 +10,10 @@ use crate::{
     page::{Kind as PageKind, Page, RunPage},
     words::Verb,
 };
-use serde::Deserialize;
+use std::fmt;
 use switchboard_api::{
     calls::Call,
+    fill::{Fill, Members, Place},
     questions::{Kind, Question},
     settings::Token,
     state::{Document, Server},
@@ -167,8 +168,7 @@ pub enum Doctor {
 }
 
 /// One finding, as `doctor --json` prints it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finding {
     /// What was looked at: `configuration`, `servers`, …
     pub area: String,
@@ -180,6 +180,25 @@ pub struct Finding {
     pub found: String,
     /// What to do.
     pub advice: Option<String>,
+}
+
+impl Fill for Finding {
+    fn place(&mut self) -> Place<'_> {
+        Place::Members(self)
+    }
+}
+
+impl Members for Finding {
+    fn member(&mut self, name: &str) -> Option<&mut dyn Fill> {
+        Some(match name {
+            "area" => &mut self.area,
+            "level" => &mut self.level,
+            "what" => &mut self.what,
+            "found" => &mut self.found,
+            "advice" => &mut self.advice,
+            _ => return None,
+        })
+    }
 }
 
 impl Finding {
@@ -202,19 +221,19 @@ impl Model {
     }
 
     /// Says something at the bottom.
-    pub fn tell(&mut self, text: impl Into<String>) {
-        self.told = Some(Told {
-            text: text.into(),
-            bad: false,
-        });
+    #[inline(never)]
+    pub fn tell(&mut self, text: fmt::Arguments<'_>) {
+        let text = fmt::format(text);
+        self.told = Some(Told { text, bad: false });
     }
 
     /// Says that something went wrong.
-    pub fn fail(&mut self, text: impl Into<String>) {
-        self.told = Some(Told {
-            text: text.into(),
-            bad: true,
-        });
+    #[inline(never)]
+    pub fn fail(&mut self, text: fmt::Arguments<'_>) {
+        self.tell(text);
+        if let Some(told) = &mut self.told {
+            told.bad = true;
+        }
     }
 
     /// The page in front.
@@ -233,12 +252,14 @@ impl Model {
     pub fn wants_yes(&self) -> bool {
         match self.page().map(|page| &page.kind) {
             Some(PageKind::Approve(_) | PageKind::Confirm(_)) => true,
-            Some(PageKind::Question(id)) => {
-                let question = self.questions.iter().find(|it| it.id == *id);
-                question.is_some_and(|it| !takes_form(it))
-            }
+            Some(PageKind::Question(id)) => self.question(id).is_some_and(|it| !takes_form(it)),
             _ => false,
         }
+    }
+
+    /// A question by its id.
+    pub fn question(&self, id: &str) -> Option<&Question> {
+        self.questions.iter().find(|it| it.id == id)
     }
 
     /// The question that a call waits for.
@@ -277,11 +298,11 @@ impl Model {
     }
 
     /// A time as this place's clocks have it.
-    pub fn clock(&self, at: u64) -> String {
+    pub fn clock(&self, at: u64) -> impl fmt::Display + use<> {
         let local = i64::try_from(at).unwrap_or(0).saturating_add(self.ahead);
         let seconds = local.div_euclid(1000).rem_euclid(86_400);
         let (hours, minutes) = (seconds / 3600, seconds % 3600 / 60);
-        format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
+        fmt::from_fn(move |f| write!(f, "{hours:02}:{minutes:02}:{:02}", seconds % 60))
     }
 }
 

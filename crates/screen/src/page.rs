@@ -105,18 +105,18 @@ impl Tab {
     }
 
     /// What a server has to be asked for it.
-    pub fn asks(self, segment: &str) -> Vec<Ask> {
+    pub fn asks(self, segment: &str, ask: &mut dyn FnMut(Ask)) {
         let segment = segment.to_owned();
         match self {
-            Self::Overview => vec![Ask::Server(segment)],
-            Self::Tools => vec![Ask::Listed(segment, "tools")],
-            Self::Resources => vec![
-                Ask::Listed(segment.clone(), "resources"),
-                Ask::Listed(segment, "templates"),
-            ],
-            Self::Prompts => vec![Ask::Listed(segment, "prompts")],
-            Self::Stderr => vec![Ask::Stderr(segment)],
-            Self::Explain => vec![Ask::Explain(segment)],
+            Self::Overview => ask(Ask::Server(segment)),
+            Self::Tools => ask(Ask::Listed(segment, "tools")),
+            Self::Resources => {
+                ask(Ask::Listed(segment.clone(), "resources"));
+                ask(Ask::Listed(segment, "templates"));
+            }
+            Self::Prompts => ask(Ask::Listed(segment, "prompts")),
+            Self::Stderr => ask(Ask::Stderr(segment)),
+            Self::Explain => ask(Ask::Explain(segment)),
         }
     }
 

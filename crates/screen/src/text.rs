@@ -2,7 +2,7 @@
 //! the cursor, turns the reading direction, or is wider on the terminal than we count.
 
 use crate::limits;
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 use switchboard_local::visible;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -146,47 +146,68 @@ fn wrap_line(line: &str, room: usize, lines: &mut Vec<String>) {
 }
 
 /// Bytes as a person reads them.
-pub fn bytes(count: u64) -> String {
-    const UNITS: [&str; 4] = ["K", "M", "G", "T"];
-    if count < 1024 {
-        return format!("{count}");
-    }
-    let (mut value, mut unit) = (count / 1024, 0);
-    while value >= 1024 && unit + 1 < UNITS.len() {
-        value /= 1024;
-        unit += 1;
-    }
-    format!("{value}{}", UNITS[unit])
+pub fn bytes(count: u64) -> impl fmt::Display {
+    const UNITS: [char; 4] = ['K', 'M', 'G', 'T'];
+    fmt::from_fn(move |f| {
+        if count < 1024 {
+            return write!(f, "{count}");
+        }
+        let (mut value, mut unit) = (count / 1024, 0);
+        while value >= 1024 && unit + 1 < UNITS.len() {
+            value /= 1024;
+            unit += 1;
+        }
+        write!(f, "{value}{}", UNITS[unit])
+    })
 }
 
 /// So many of something.
-pub fn many(count: usize, one: &str, several: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {several}"),
-    }
+pub fn many<'a>(count: usize, one: &'a str, several: &'a str) -> impl fmt::Display + use<'a> {
+    let what = if count == 1 { one } else { several };
+    fmt::from_fn(move |f| write!(f, "{count} {what}"))
 }
 
 /// A count in at most five characters.
-pub fn count(value: u64) -> String {
-    match value {
-        0..10_000 => value.to_string(),
-        10_000..1_000_000 => format!("{}k", value / 1_000),
-        _ => format!("{}m", value / 1_000_000),
-    }
+pub fn count(value: u64) -> impl fmt::Display {
+    fmt::from_fn(move |f| match value {
+        0..10_000 => write!(f, "{value}"),
+        10_000..1_000_000 => write!(f, "{}k", value / 1_000),
+        _ => write!(f, "{}m", value / 1_000_000),
+    })
 }
 
 /// Microseconds as a person reads them.
-pub fn took(micros: u64) -> String {
-    match micros {
-        0..1_000 => format!("{micros}µs"),
-        1_000..10_000 => format!("{}.{}ms", micros / 1_000, micros % 1_000 / 100),
-        10_000..1_000_000 => format!("{}ms", micros / 1_000),
+pub fn took(micros: u64) -> impl fmt::Display {
+    fmt::from_fn(move |f| match micros {
+        0..1_000 => write!(f, "{micros}µs"),
+        1_000..10_000 => write!(f, "{}.{}ms", micros / 1_000, micros % 1_000 / 100),
+        10_000..1_000_000 => write!(f, "{}ms", micros / 1_000),
         1_000_000..60_000_000 => {
-            format!("{}.{}s", micros / 1_000_000, micros % 1_000_000 / 100_000)
+            let tenths = micros % 1_000_000 / 100_000;
+            write!(f, "{}.{tenths}s", micros / 1_000_000)
         }
-        _ => format!("{}min", micros / 60_000_000),
-    }
+        _ => write!(f, "{}min", micros / 60_000_000),
+    })
+}
+
+/// Something, or a word where there is nothing.
+pub fn or(value: Option<impl fmt::Display>, nothing: &'static str) -> impl fmt::Display {
+    fmt::from_fn(move |f| match &value {
+        Some(value) => value.fmt(f),
+        None => f.write_str(nothing),
+    })
+}
+
+/// Something with what belongs around it, or nothing at all.
+pub fn around(
+    before: &'static str,
+    value: Option<impl fmt::Display>,
+    after: &'static str,
+) -> impl fmt::Display {
+    fmt::from_fn(move |f| match &value {
+        Some(value) => write!(f, "{before}{value}{after}"),
+        None => Ok(()),
+    })
 }
 
 #[cfg(test)]
@@ -229,11 +250,17 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!(bytes(900), "900");
-        assert_eq!(bytes(25 * 1024 * 1024), "25M");
-        assert_eq!(count(12_345), "12k");
-        assert_eq!(took(950), "950µs");
-        assert_eq!(took(1_234), "1.2ms");
-        assert_eq!(took(2_500_000), "2.5s");
+        assert_eq!(bytes(900).to_string(), "900");
+        assert_eq!(bytes(25 * 1024 * 1024).to_string(), "25M");
+        assert_eq!(count(12_345).to_string(), "12k");
+        assert_eq!(took(950).to_string(), "950µs");
+        assert_eq!(took(1_234).to_string(), "1.2ms");
+        assert_eq!(took(2_500_000).to_string(), "2.5s");
+        assert_eq!(many(1, "copy", "copies").to_string(), "1 copy");
+        assert_eq!(many(0, "copy", "copies").to_string(), "0 copies");
+        assert_eq!(or(Some(3), "–").to_string(), "3");
+        assert_eq!(or(None::<u64>, "–").to_string(), "–");
+        assert_eq!(around(" (", Some(3), ")").to_string(), " (3)");
+        assert_eq!(around(" (", None::<u64>, ")").to_string(), "");
     }
 }

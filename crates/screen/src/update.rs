@@ -28,50 +28,63 @@ use crate::{
     limits,
     message::{Effect, Link, Message},
     model::{Doctor, Finding, Model, View},
-    page::{Kind, Page},
+    page::{Kind, OutputPage, Page},
 };
+use switchboard_api::fill::fill;
 
-/// The screen after something happened, and what is to be done about it.
-pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
-    match message {
-        Message::Key(key) => keys::pressed(model, key),
-        Message::Pasted(text) => keys::pasted(model, &text),
-        Message::Resized(columns, rows) => {
-            model.size = (columns, rows);
-            Vec::new()
-        }
-        Message::Linked(link) => linked(model, link),
-        Message::Changed(event) => changes::changed(model, *event),
-        Message::Answered { ask, answer } => answers::answered(model, *ask, answer),
-        Message::Wrote { run, lines } => {
-            wrote(model, run, lines);
-            Vec::new()
-        }
-        Message::Ended { run, code } => ended(model, run, code),
-        Message::Examined { found, at } => {
-            (model.examining, model.examined) = (false, Some(at));
-            model.doctor = match serde_json::from_slice::<Vec<Finding>>(&found) {
-                Ok(findings) => Doctor::Found(findings),
-                Err(error) => Doctor::Failed(error.to_string()),
-            };
-            model.settle(View::Doctor);
-            Vec::new()
-        }
-        Message::NotExamined { why } => {
-            (model.examining, model.examined) = (false, None);
-            model.doctor = Doctor::Failed(why);
-            model.settle(View::Doctor);
-            Vec::new()
-        }
-        Message::Told(text) => {
-            model.tell(text);
-            Vec::new()
-        }
+/// What is to be done, in this order.
+#[derive(Debug, Default)]
+struct Todo(Vec<Effect>);
+
+impl Todo {
+    #[inline(never)]
+    fn push(&mut self, effect: Effect) {
+        self.0.push(effect);
+    }
+
+    /// The gateway is asked something.
+    #[inline(never)]
+    fn ask(&mut self, ask: Ask) {
+        self.push(Effect::Ask(ask));
     }
 }
 
+/// The screen after something happened, and what is to be done about it.
+pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
+    let mut all = Todo::default();
+    let todo = &mut all;
+    match message {
+        Message::Key(key) => keys::pressed(model, todo, key),
+        Message::Pasted(text) => keys::pasted(model, todo, &text),
+        Message::Resized(columns, rows) => model.size = (columns, rows),
+        Message::Linked(link) => linked(model, todo, link),
+        Message::Changed(event) => changes::changed(model, todo, *event),
+        Message::Answered { ask, answer } => answers::answered(model, todo, *ask, answer),
+        Message::Wrote { run, lines } => wrote(model, run, lines),
+        Message::Ended { run, code } => ended(model, todo, run, code),
+        Message::Examined { found, at } => {
+            let mut findings: Vec<Finding> = Vec::new();
+            let doctor = match fill(&mut findings, &found) {
+                Ok(()) => Doctor::Found(findings),
+                Err(error) => Doctor::Failed(error.to_string()),
+            };
+            examined(model, Some(at), doctor);
+        }
+        Message::NotExamined { why } => examined(model, None, Doctor::Failed(why)),
+        Message::Told(text) => model.tell(format_args!("{text}")),
+    }
+    all.0
+}
+
+/// The doctor has looked.
+fn examined(model: &mut Model, at: Option<u64>, doctor: Doctor) {
+    (model.examining, model.examined) = (false, at);
+    model.doctor = doctor;
+    model.settle(View::Doctor);
+}
+
 /// Another gateway, or none: everything is read anew.
-fn linked(model: &mut Model, link: Link) -> Vec<Effect> {
+fn linked(model: &mut Model, todo: &mut Todo, link: Link) {
     let lost = matches!(link, Link::Lost { .. });
     if lost {
         // A call that was on its way will not be answered.
@@ -79,36 +92,32 @@ fn linked(model: &mut Model, link: Link) -> Vec<Effect> {
     }
     model.link = link;
     if lost || model.link == Link::Looking {
-        return Vec::new();
+        return;
     }
     model.reading_calls = (false, false);
-    let mut effects = read_all(model);
-    effects.extend(pages::unfilled(model));
-    effects
+    read_all(model, todo);
+    pages::unfilled(model, todo);
 }
 
 /// Everything is read anew.
-fn read_all(model: &mut Model) -> Vec<Effect> {
-    let mut effects = vec![
-        Effect::Ask(Ask::State),
-        Effect::Ask(Ask::Tools),
-        Effect::Ask(Ask::Questions),
-        Effect::Ask(Ask::Tokens),
-    ];
-    effects.extend(read_calls(model));
-    effects.extend(pages::read(model));
-    effects
+fn read_all(model: &mut Model, todo: &mut Todo) {
+    todo.ask(Ask::State);
+    todo.ask(Ask::Tools);
+    todo.ask(Ask::Questions);
+    todo.ask(Ask::Tokens);
+    read_calls(model, todo);
+    pages::read(model, todo);
 }
 
 /// The list of calls is read, once at a time.
-fn read_calls(model: &mut Model) -> Option<Effect> {
+fn read_calls(model: &mut Model, todo: &mut Todo) {
     if model.reading_calls.0 {
         model.reading_calls.1 = true;
-        return None;
+        return;
     }
     model.reading_calls = (true, false);
     let filter = model.lists[View::Traffic as usize].filter.clone();
-    Some(Effect::Ask(Ask::Calls { filter }))
+    todo.ask(Ask::Calls { filter });
 }
 
 /// Puts a page in front.
@@ -127,31 +136,32 @@ fn open(model: &mut Model, kind: Kind) -> u64 {
 
 /// What a command wrote is added to its page.
 fn wrote(model: &mut Model, run: u64, lines: Vec<String>) {
-    let Some((_, output)) = output_of(model, run) else {
+    let Some(output) = output_of(model, run) else {
         return;
     };
-    let short = |line: String| switchboard_local::visible::cut(&line, limits::OUTPUT_LINE);
-    output.lines.extend(lines.into_iter().map(short));
+    for line in &lines {
+        let short = switchboard_local::visible::cut(line, limits::OUTPUT_LINE);
+        output.lines.push(short);
+    }
     let over = output.lines.len().saturating_sub(limits::OUTPUT_LINES);
     output.lines.drain(..over);
     pages::keep_end(model);
 }
 
 /// A command has ended: it may have changed anything.
-fn ended(model: &mut Model, run: u64, code: Option<i32>) -> Vec<Effect> {
-    if let Some((_, output)) = output_of(model, run) {
+fn ended(model: &mut Model, todo: &mut Todo, run: u64, code: Option<i32>) {
+    if let Some(output) = output_of(model, run) {
         output.ended = Some(code);
     }
     pages::keep_end(model);
-    vec![Effect::Ask(Ask::State), Effect::Ask(Ask::Tools)]
+    todo.ask(Ask::State);
+    todo.ask(Ask::Tools);
 }
 
-fn output_of(model: &mut Model, run: u64) -> Option<(u64, &mut crate::page::OutputPage)> {
-    model
-        .pages
-        .iter_mut()
-        .find_map(|page| match &mut page.kind {
-            Kind::Output(output) if output.run == run => Some((page.id, output)),
-            _ => None,
-        })
+fn output_of(model: &mut Model, run: u64) -> Option<&mut OutputPage> {
+    let mut pages = model.pages.iter_mut();
+    pages.find_map(|page| match &mut page.kind {
+        Kind::Output(output) if output.run == run => Some(output),
+        _ => None,
+    })
 }

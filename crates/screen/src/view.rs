@@ -3,6 +3,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `line` | lines of text, as they are written |
 //! | `canvas` | lines of text in cells |
 //! | `frame` | the bars at the top and at the bottom |
 //! | `servers` | the view of servers |
@@ -20,6 +21,7 @@ mod entry;
 mod form_page;
 mod frame;
 mod help;
+mod line;
 mod pages;
 mod question_page;
 mod server_page;
@@ -31,7 +33,8 @@ use crate::{
     model::{Model, View},
     page::{Kind, Page},
 };
-use canvas::{Canvas, Line, Look};
+use canvas::Canvas;
+use line::{Line, Look};
 use ratatui::buffer::Buffer;
 
 /// Where the cursor is, in columns and rows.
@@ -45,7 +48,8 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Cursor {
     let (width, height) = (buffer.area.width, buffer.area.height);
     let mut canvas = Canvas::new(buffer, model.colour);
     if width < LEAST.0 || height < LEAST.1 {
-        canvas.line(0, &Line::of("too small", Look::Plain));
+        let mut line = Line::default();
+        canvas.line(0, line.and("too small", Look::Plain));
         return None;
     }
     frame::top(model, &mut canvas);
@@ -121,7 +125,7 @@ fn view(model: &Model, canvas: &mut Canvas<'_>) {
 pub fn extent(model: &Model) -> (usize, usize) {
     let height = usize::from(model.size.1).saturating_sub(usize::from(frame::AROUND) + 1);
     let lines = model.page().map_or(0, |page| {
-        pages::lines(model, page, usize::from(model.size.0)).len()
+        pages::lines(model, page, usize::from(model.size.0)).0.len()
     });
     (lines, height.max(1))
 }

@@ -1,6 +1,7 @@
 //! The command line's words: taking them apart, and completing them.
 
 use crate::limits;
+use std::fmt;
 use switchboard_local::shell;
 
 /// A command of the program, for completion.
@@ -103,18 +104,24 @@ pub fn complete(before: &str, verbs: &[Verb], names: &[String]) -> (usize, Vec<S
     let verb = earlier
         .split_whitespace()
         .find(|word| !word.starts_with('-'));
-    let mut found: Vec<String> = match verb {
-        None => verbs.iter().map(|verb| verb.name.clone()).collect(),
+    // In their order, each once, and no more than are offered.
+    let mut found: Vec<String> = Vec::new();
+    let mut offer = |word: &String| {
+        if word.starts_with(begun)
+            && let Err(at) = found.binary_search(word)
+        {
+            found.insert(at, word.clone());
+            found.truncate(limits::COMPLETIONS);
+        }
+    };
+    match verb {
+        None => verbs.iter().for_each(|verb| offer(&verb.name)),
         Some(verb) if begun.starts_with('-') => {
             let verb = verbs.iter().find(|known| known.name == verb);
-            verb.map(|verb| verb.options.clone()).unwrap_or_default()
+            verb.iter().flat_map(|verb| &verb.options).for_each(offer);
         }
-        Some(_) => names.to_vec(),
-    };
-    found.retain(|word| word.starts_with(begun));
-    found.sort();
-    found.dedup();
-    found.truncate(limits::COMPLETIONS);
+        Some(_) => names.iter().for_each(offer),
+    }
     (keep, found)
 }
 
@@ -138,11 +145,14 @@ pub fn common(words: &[String]) -> String {
 
 /// How well a text has the letters of a pattern, in their order; less is better. None where
 /// it does not have them. Letters that follow each other and begin words count as near.
-pub fn matches(pattern: &str, text: &str) -> Option<usize> {
+pub fn matches(pattern: &str, text: fmt::Arguments<'_>) -> Option<usize> {
+    if pattern.is_empty() {
+        return Some(0);
+    }
     let (mut penalty, mut last) = (0, None::<usize>);
-    let text: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
+    let text = lower(&fmt::format(text));
     let mut from = 0;
-    for wanted in pattern.chars().flat_map(char::to_lowercase) {
+    for wanted in lower(pattern) {
         if wanted == ' ' {
             continue;
         }
@@ -158,6 +168,12 @@ pub fn matches(pattern: &str, text: &str) -> Option<usize> {
         from = found + 1;
     }
     Some(penalty)
+}
+
+/// The characters of a text in lower case.
+#[inline(never)]
+fn lower(text: &str) -> Vec<char> {
+    text.chars().flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -211,6 +227,7 @@ mod tests {
 
     #[test]
     fn letters_in_order_match() {
+        let matches = |pattern: &str, text: &str| matches(pattern, format_args!("{text}"));
         assert!(matches("ghis", "github list_issues").is_some());
         assert!(matches("xyz", "github").is_none());
         assert!(matches("echo", "echo") < matches("echo", "everything echo"));

@@ -248,6 +248,17 @@ fn beside(kind: tasks::Kind, work: impl Future<Output = ()> + Send + 'static) ->
     tasks::spawn(kind, work)
 }
 
+/// Starts a thread. What it does is boxed for the same reason.
+fn thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> std::io::Result<std::thread::JoinHandle<()>> {
+    let work: Box<dyn FnOnce() + Send> = Box::new(work);
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+}
+
 /// Whether a test wants to see what is left of the terminal then.
 #[cfg(debug_assertions)]
 fn panics_for_a_test() -> bool {

@@ -1,8 +1,8 @@
 //! From what was filled in to a value.
 
 use super::{Held, Node};
-use serde_json::{Map, Number, Value};
-use switchboard_api::tools::Fault;
+use serde_json::{Map, Value};
+use switchboard_api::{fill, tools::Fault};
 
 /// The value of a form, or all that is wrong with it.
 pub(super) fn of(root: &Node) -> Result<Value, Vec<Fault>> {
@@ -62,23 +62,26 @@ fn node(node_: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Value> {
 
 /// Text as the field's kind has it.
 fn typed(kind: &str, text: &str, path: &str, faults: &mut Vec<Fault>) -> Option<Value> {
-    let wrong = match kind {
-        "string" => return Some(Value::String(text.to_owned())),
-        "integer" => match text.trim().parse::<Number>() {
-            Ok(number) if number.is_i64() || number.is_u64() => return Some(Value::Number(number)),
-            _ => "must be a whole number".to_owned(),
-        },
-        "number" => match text.trim().parse::<Number>() {
-            Ok(number) => return Some(Value::Number(number)),
-            Err(_) => "must be a number".to_owned(),
-        },
-        _ => match serde_json::from_str(text) {
-            Ok(value) => return Some(value),
-            Err(error) => format!("must be JSON: {error}"),
-        },
+    if kind == "string" {
+        return Some(Value::String(text.to_owned()));
+    }
+    let is_number = matches!(kind, "integer" | "number");
+    let read = fill::value(if is_number { text.trim() } else { text });
+    let wrong = match (kind, &read) {
+        ("integer", Ok(Value::Number(number))) if !number.is_f64() => None,
+        ("integer", _) => Some("must be a whole number".to_owned()),
+        ("number", Ok(Value::Number(_))) => None,
+        ("number", _) => Some("must be a number".to_owned()),
+        (_, Ok(_)) => None,
+        (_, Err(error)) => Some(format!("must be JSON: {error}")),
     };
-    faults.push(fault(path, &wrong));
-    None
+    match wrong {
+        None => read.ok(),
+        Some(wrong) => {
+            faults.push(fault(path, &wrong));
+            None
+        }
+    }
 }
 
 fn fault(path: &str, error: &str) -> Fault {

@@ -2,8 +2,8 @@
 
 use super::{Doctor, Finding, Model, View};
 use crate::words;
+use std::fmt;
 use switchboard_api::{
-    calls::Call,
     questions::Question,
     settings::Token,
     state::{Client, Server},
@@ -31,120 +31,129 @@ pub enum ClientRow<'a> {
 }
 
 impl Model {
-    /// Servers by scope, as the filter has them.
+    /// What is shown of a view.
+    fn filter(&self, view: View) -> &str {
+        &self.lists[view as usize].filter
+    }
+
+    /// Servers by scope, as the filter has them. Those of a scope stay in the order in which the
+    /// gateway has them.
     pub fn servers(&self) -> Vec<&Server> {
-        let filter = &self.lists[View::Servers as usize].filter;
-        let text = |it: &Server| format!("{} {} {}", it.name, it.scope, super::state_word(it));
-        let mut servers: Vec<&Server> = self.state.servers.iter().collect();
-        servers.retain(|it| words::matches(filter, &text(it)).is_some());
-        // Those of a scope stay in the order in which the gateway has them.
-        by_rank(&servers, |it| rank(&it.scope))
+        let all = &self.state.servers;
+        let filter = self.filter(View::Servers);
+        some_of(all, &|at| {
+            let it = all.get(at)?;
+            let text = format_args!("{} {} {}", it.name, it.scope, super::state_word(it));
+            words::matches(filter, text).map(|_| rank(&it.scope))
+        })
     }
 
     /// Tools as the filter has them, the best match first.
     pub fn shown_tools(&self) -> Vec<&Tool> {
-        let filter = &self.lists[View::Tools as usize].filter;
-        let mut found: Vec<(usize, &Tool)> = self
-            .tools
-            .iter()
-            .filter_map(|tool| {
-                let text = format!("{} {}", tool.server, tool.name);
-                let more = tool.title.as_deref().unwrap_or_default();
-                let score = words::matches(filter, &tool.name)
-                    .or_else(|| Some(words::matches(filter, &text)? + 10))
-                    .or_else(|| Some(words::matches(filter, more)? + 100));
-                Some((score?, tool))
-            })
-            .collect();
-        if !filter.is_empty() {
-            found = by_rank(&found, |(score, _)| *score);
-        }
-        found.into_iter().map(|(_, tool)| tool).collect()
-    }
-
-    /// Calls, newest first. Their filter is the gateway's.
-    pub fn shown_calls(&self) -> Vec<&Call> {
-        self.calls.iter().collect()
+        let filter = self.filter(View::Tools);
+        some_of(&self.tools, &|at| {
+            let tool = self.tools.get(at)?;
+            let (name, server) = (&tool.name, &tool.server);
+            let title = tool.title.as_deref().unwrap_or_default();
+            let score = words::matches(filter, format_args!("{name}"))
+                .or_else(|| Some(words::matches(filter, format_args!("{server} {name}"))? + 10))
+                .or_else(|| Some(words::matches(filter, format_args!("{title}"))? + 100))?;
+            Some(if filter.is_empty() { 0 } else { score })
+        })
     }
 
     /// Questions as the filter has them.
     pub fn shown_questions(&self) -> Vec<&Question> {
-        let filter = &self.lists[View::Inbox as usize].filter;
-        let text = |it: &Question| format!("{} {}", it.server.as_deref().unwrap_or(""), it.title);
-        let mut questions: Vec<&Question> = self.questions.iter().collect();
-        questions.retain(|it| words::matches(filter, &text(it)).is_some());
-        questions
+        let filter = self.filter(View::Inbox);
+        some_of(&self.questions, &|at| {
+            let it = self.questions.get(at)?;
+            let server = it.server.as_deref().unwrap_or_default();
+            words::matches(filter, format_args!("{server} {}", it.title)).map(|_| 0)
+        })
     }
 
     /// Tokens, and then clients.
     pub fn shown_clients(&self) -> Vec<ClientRow<'_>> {
-        let filter = &self.lists[View::Clients as usize].filter;
-        let fits = |text: &str| words::matches(filter, text).is_some();
-        let tokens = self.tokens.iter().filter(|token| fits(&token.name));
-        let clients = self.state.clients.iter().filter(|client| {
+        let filter = self.filter(View::Clients);
+        let mut rows = Vec::new();
+        for token in &self.tokens {
+            if words::matches(filter, format_args!("{}", token.name)).is_some() {
+                rows.push(ClientRow::Token(token));
+            }
+        }
+        for client in &self.state.clients {
             let name = client.name.as_deref().unwrap_or_default();
-            fits(&format!("{name} {}", client.principal))
-        });
-        let tokens = tokens.map(ClientRow::Token);
-        tokens.chain(clients.map(ClientRow::Client)).collect()
+            if words::matches(filter, format_args!("{name} {}", client.principal)).is_some() {
+                rows.push(ClientRow::Client(client));
+            }
+        }
+        rows
     }
 
     /// Findings, problems first.
     pub fn findings(&self) -> Vec<&Finding> {
-        let filter = &self.lists[View::Doctor as usize].filter;
-        let Doctor::Found(findings) = &self.doctor else {
+        let Doctor::Found(all) = &self.doctor else {
             return Vec::new();
         };
-        let text = |it: &Finding| format!("{} {} {}", it.area, it.what, it.found);
-        let mut findings: Vec<&Finding> = findings.iter().collect();
-        findings.retain(|it| words::matches(filter, &text(it)).is_some());
-        by_rank(&findings, |finding| match finding.level.as_str() {
-            "problem" => 0,
-            "warning" => 1,
-            _ => 2,
+        let filter = self.filter(View::Doctor);
+        some_of(all, &|at| {
+            let it = all.get(at)?;
+            let text = format_args!("{} {} {}", it.area, it.what, it.found);
+            words::matches(filter, text)?;
+            Some(match it.level.as_str() {
+                "problem" => 0,
+                "warning" => 1,
+                _ => 2,
+            })
         })
     }
 
     /// What is on each line of a view, by something that stays the same.
     pub fn keys(&self, view: View) -> Vec<String> {
+        let mut keys = Vec::new();
+        let mut add = |key: fmt::Arguments<'_>| keys.push(fmt::format(key));
         match view {
             View::Servers => {
-                let key = |it: &&Server| match (it.state.word.as_str(), &it.file) {
-                    // Another one has the same name.
-                    ("shadowed", Some(file)) => format!("{}\n{file}", it.name),
-                    _ => it.name.clone(),
-                };
-                self.servers().iter().map(key).collect()
+                for it in self.servers() {
+                    match (it.state.word.as_str(), &it.file) {
+                        // Another one has the same name.
+                        ("shadowed", Some(file)) => add(format_args!("{}\n{file}", it.name)),
+                        _ => add(format_args!("{}", it.name)),
+                    }
+                }
             }
             View::Tools => {
-                let tools = self.shown_tools();
-                let key = |tool: &&Tool| format!("{}\n{}", tool.server, tool.name);
-                tools.iter().map(key).collect()
+                for it in self.shown_tools() {
+                    add(format_args!("{}\n{}", it.server, it.name));
+                }
             }
-            View::Traffic => self.calls.iter().map(|it| it.id.to_string()).collect(),
+            View::Traffic => {
+                for it in &self.calls {
+                    add(format_args!("{}", it.id));
+                }
+            }
             View::Inbox => {
-                let questions = self.shown_questions();
-                questions.iter().map(|it| it.id.clone()).collect()
+                for it in self.shown_questions() {
+                    add(format_args!("{}", it.id));
+                }
             }
             View::Clients => {
-                let rows = self.shown_clients();
-                rows.iter()
-                    .map(|row| match row {
-                        ClientRow::Token(token) => format!("token {}", token.name),
-                        ClientRow::Client(client) => {
-                            format!("client {:?} {}", client.name, client.since)
+                for row in self.shown_clients() {
+                    match row {
+                        ClientRow::Token(it) => add(format_args!("token {}", it.name)),
+                        ClientRow::Client(it) => {
+                            add(format_args!("client {:?} {}", it.name, it.since));
                         }
-                    })
-                    .collect()
+                    }
+                }
             }
             View::Doctor => {
-                let findings = self.findings();
-                findings
-                    .iter()
-                    .map(|it| format!("{}\n{}", it.what, it.found))
-                    .collect()
+                for it in self.findings() {
+                    add(format_args!("{}\n{}", it.what, it.found));
+                }
             }
         }
+        keys
     }
 
     /// After lines came or went: the line that one was on is found again.
@@ -169,16 +178,27 @@ impl Model {
     }
 }
 
-/// The order in which scopes are listed: those nearest to the person first.
-/// By rank; those of the same rank stay in their order. What is sorted are numbers, whatever
-/// they stand for: a sort is made anew for every type, and is large.
-fn by_rank<T: Copy>(items: &[T], rank: impl Fn(&T) -> usize) -> Vec<T> {
-    let mut order: Vec<(usize, usize)> = items.iter().map(rank).zip(0..).collect();
-    order.sort_unstable();
-    let sorted = order.into_iter().filter_map(|(_, at)| items.get(at));
-    sorted.copied().collect()
+/// Those that have a rank, by it; those of the same rank stay in their order.
+fn some_of<'a, T>(all: &'a [T], rank: &dyn Fn(usize) -> Option<usize>) -> Vec<&'a T> {
+    let order = order(all.len(), rank);
+    order.iter().filter_map(|(_, at)| all.get(*at)).collect()
 }
 
+/// What is sorted are numbers, whatever they stand for: a sort is made anew for every type, and
+/// is large.
+#[inline(never)]
+fn order(count: usize, rank: &dyn Fn(usize) -> Option<usize>) -> Vec<(usize, usize)> {
+    let mut order = Vec::new();
+    for at in 0..count {
+        if let Some(rank) = rank(at) {
+            order.push((rank, at));
+        }
+    }
+    order.sort_unstable();
+    order
+}
+
+/// The order in which scopes are listed: those nearest to the person first.
 fn rank(scope: &str) -> usize {
     const ORDER: [&str; 7] = [
         "local",

@@ -1,19 +1,18 @@
 //! What the gateway answers.
 
-use super::{acts, aside, changes, forms, open, pages, questions, read_calls};
+use super::{Todo, acts, aside, changes, forms, open, pages, questions, read_calls};
 use crate::{
     ask::Ask,
     limits,
     message::{Effect, Link},
     model::{Model, View},
-    page::{CallPage, Confirm, Kind, Outcome, ServerPage, SignInPage, Tab},
+    page::{CallPage, Kind, Outcome, ServerPage, SignInPage, Tab},
 };
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use switchboard_api::{
-    Refused,
-    calls::{self, Detail},
-    questions::{Questions, Taken},
+    Refused, calls,
+    fill::{Fill, fill},
+    questions::{Question, Questions, Taken},
     servers,
     settings::{MadeToken, Tokens, Written},
     tools::{Fields, Rule, Tools, Validated},
@@ -22,22 +21,25 @@ use switchboard_api::{
 /// The gateway answers what it was asked.
 pub(super) fn answered(
     model: &mut Model,
+    todo: &mut Todo,
     ask: Ask,
     answer: Result<Vec<u8>, Refused>,
-) -> Vec<Effect> {
+) {
     if matches!(ask, Ask::Calls { .. }) {
         let again = model.reading_calls.1;
         model.reading_calls = (false, false);
         if again {
-            return read_calls(model).into_iter().collect();
+            return read_calls(model, todo);
         }
     }
     match answer {
-        Ok(text) => taken(model, ask, &text),
-        Err(refused) => {
-            was_refused(model, &ask, refused);
-            Vec::new()
+        Ok(text) => {
+            let what = ask.what();
+            if let Err(error) = took(model, todo, ask, &text) {
+                model.fail(format_args!("{what}: not understood: {error}"));
+            }
         }
+        Err(refused) => was_refused(model, &ask, refused),
     }
 }
 
@@ -61,26 +63,18 @@ fn was_refused(model: &mut Model, ask: &Ask, refused: Refused) {
         // What a gateway does not have, or is no longer there to say, is no news.
         Ask::State | Ask::Tools | Ask::Questions | Ask::Tokens | Ask::Calls { .. }
             if refused.code == "unavailable" || refused.code == "not-found" => {}
-        ask => model.fail(format!("{}: {text}", ask.what())),
+        ask => model.fail(format_args!("{}: {text}", ask.what())),
     }
 }
 
-fn taken(model: &mut Model, ask: Ask, text: &[u8]) -> Vec<Effect> {
-    let what = ask.what();
-    match took(model, ask, text) {
-        Ok(effects) => effects,
-        Err(error) => {
-            model.fail(format!("{what}: not understood: {error}"));
-            Vec::new()
-        }
-    }
+/// An answer as what it is.
+fn read<T: Fill + Default>(text: &[u8]) -> serde_json::Result<T> {
+    let mut value = T::default();
+    fill(&mut value, text)?;
+    Ok(value)
 }
 
-fn read<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
-    serde_json::from_slice(text)
-}
-
-fn took(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec<Effect>> {
+fn took(model: &mut Model, todo: &mut Todo, ask: Ask, text: &[u8]) -> serde_json::Result<()> {
     match ask {
         Ask::State => {
             model.state = read(text)?;
@@ -89,11 +83,8 @@ fn took(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec<Effe
                 model.settle(view);
             }
             if let Some(wanted) = model.wanted.take() {
-                let name = wanted
-                    .strip_prefix("servers/")
-                    .unwrap_or(&wanted)
-                    .to_owned();
-                return Ok(acts::server_page(model, &name, Tab::Overview));
+                let name = wanted.strip_prefix("servers/").unwrap_or(&wanted);
+                acts::server_page(model, todo, name, Tab::Overview);
             }
         }
         Ask::Tools => {
@@ -106,12 +97,11 @@ fn took(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec<Effe
             model.settle(View::Traffic);
         }
         Ask::Questions => {
-            let questions = read::<Questions>(text)?.questions;
-            return Ok(changes::questions_read(model, questions));
+            changes::questions_read(model, todo, read::<Questions>(text)?.questions);
         }
         Ask::Question(id) => {
-            changes::question_changed(model, read(text)?);
-            return Ok(questions::came(model, &id));
+            changes::question_changed(model, read::<Question>(text)?);
+            questions::came(model, todo, &id);
         }
         Ask::Tokens | Ask::Revoke(_) => {
             model.tokens = read::<Tokens>(text)?.tokens;
@@ -119,49 +109,38 @@ fn took(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec<Effe
         }
         Ask::MakeToken(_) => {
             made_token(model, read(text)?);
-            return Ok(vec![Effect::Ask(Ask::Tokens)]);
+            todo.ask(Ask::Tokens);
         }
         Ask::Tap(_) => model.state.tap = read(text)?,
-        Ask::Export { file, .. } => model.tell(format!("saved: {file}")),
+        Ask::Export { file, .. } => model.tell(format_args!("saved: {file}")),
         Ask::Form { page, .. } => forms::fields(model, page, read::<Fields>(text)?),
         Ask::Validate {
             page, value: held, ..
         } => {
             let faults = read::<Validated>(text)?.faults;
-            return Ok(forms::validated(model, page, held, faults));
+            forms::validated(model, todo, page, held, faults);
         }
         Ask::Call { page, .. } => {
             forms::ended(model, page, Outcome::Made(Box::new(read(text)?)));
         }
-        Ask::Cancel(_) => model.tell("cancelled"),
-        Ask::Detail(id) => return Ok(detail(model, id, read(text)?)),
-        Ask::Replay(id, _) => return Ok(replayed(model, id, read(text)?)),
-        Ask::Answer { .. } => return Ok(answer_taken(model, read(text)?)),
-        Ask::Rule(rule) => ruled(model, *rule, read(text)?),
-        Ask::Act { verb, segment, .. } => return Ok(done(model, verb, &segment, read(text)?)),
+        Ask::Cancel(_) => model.tell(format_args!("cancelled")),
+        Ask::Detail(id) => detail(model, todo, id, text)?,
+        Ask::Replay(id, _) => replayed(model, todo, id, text)?,
+        Ask::Answer { .. } => answer_taken(model, todo, read(text)?),
+        Ask::Rule(rule) => ruled(model, rule, read(text)?),
+        Ask::Act { verb, segment, .. } => done(model, todo, verb, &segment, read(text)?),
         Ask::Server(_) | Ask::Listed(..) | Ask::Stderr(_) | Ask::Explain(_) => {
-            return of_server(model, ask, text);
+            of_server(model, todo, &ask, text)?;
         }
     }
-    Ok(Vec::new())
+    Ok(())
 }
 
 /// What a server's page waits for.
-fn of_server(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec<Effect>> {
-    if let Ask::Explain(name) = &ask
-        && !model
-            .pages
-            .iter()
-            .any(|page| matches!(&page.kind, Kind::Server(it) if it.segment == *name))
-    {
-        let title = format!("why: {name}");
-        let lines = read::<servers::Explained>(text)?.lines;
-        open(model, Kind::Text { title, lines });
-        return Ok(Vec::new());
-    }
-    let (mut later, mut changed) = (Vec::new(), false);
+fn of_server(model: &mut Model, todo: &mut Todo, ask: &Ask, text: &[u8]) -> serde_json::Result<()> {
+    let (mut found, mut changed) = (false, false);
     for page in &mut model.pages {
-        match (&ask, &mut page.kind) {
+        match (ask, &mut page.kind) {
             (Ask::Server(segment), Kind::Server(page)) if page.segment == *segment => {
                 page.detail = Some(read(text)?);
             }
@@ -182,19 +161,34 @@ fn of_server(model: &mut Model, ask: Ask, text: &[u8]) -> serde_json::Result<Vec
                 if page.segment == *segment && page.tab == Tab::Stderr =>
             {
                 page.stderr = Some(read::<servers::Stderr>(text)?.lines);
-                later = vec![Effect::Later(limits::FOLLOW, ask.clone())];
+                found = true;
             }
             (Ask::Explain(segment), Kind::Server(page)) if page.segment == *segment => {
                 page.explained = Some(read::<servers::Explained>(text)?.lines);
+                found = true;
             }
             _ => {}
         }
     }
+    match ask {
+        // What is followed is read again.
+        Ask::Stderr(segment) if found => {
+            let ask = Ask::Stderr(segment.clone());
+            todo.push(Effect::Later(limits::FOLLOW, ask));
+        }
+        Ask::Explain(name) if !found => {
+            let title = format!("why: {name}");
+            let lines = read::<servers::Explained>(text)?.lines;
+            open(model, Kind::Text { title, lines });
+            return Ok(());
+        }
+        _ => {}
+    }
     if changed {
-        model.tell("it has changed: read it again");
+        model.tell(format_args!("it has changed: read it again"));
     }
     pages::keep_end(model);
-    Ok(later)
+    Ok(())
 }
 
 /// What a server lists, or how many.
@@ -227,38 +221,40 @@ fn unlisted(model: &mut Model, segment: &str, list: &str, why: &str) {
         }
     }
     if looks {
-        model.fail(format!("{list} of {segment}: {why}"));
+        model.fail(format_args!("{list} of {segment}: {why}"));
     }
 }
 
 /// One call with both its sides.
-fn detail(model: &mut Model, id: u64, detail: Detail) -> Vec<Effect> {
-    let effects = forms::progress(model, &detail);
+fn detail(model: &mut Model, todo: &mut Todo, id: u64, text: &[u8]) -> serde_json::Result<()> {
+    forms::progress(model, todo, &read(text)?);
     for page in &mut model.pages {
         if let Kind::Call(call) = &mut page.kind
             && call.call == id
         {
-            call.detail = Some(detail.clone());
+            call.detail = Some(read(text)?);
         }
     }
-    effects
+    Ok(())
 }
 
-fn replayed(model: &mut Model, id: u64, replayed: calls::Replayed) -> Vec<Effect> {
-    model.tell(format!("made again: {}", replayed.words()));
+/// A call was made again.
+fn replayed(model: &mut Model, todo: &mut Todo, id: u64, text: &[u8]) -> serde_json::Result<()> {
+    let replayed: calls::Replayed = read(text)?;
+    model.tell(format_args!("made again: {}", replayed.words()));
     let mut shown = false;
     for page in &mut model.pages {
         if let Kind::Call(call) = &mut page.kind
             && call.call == id
         {
-            call.replayed = Some(replayed.clone());
+            call.replayed = Some(read(text)?);
             page.scroll = 0;
             shown = true;
         }
     }
     // From the list: what differs is on its page, unless somebody has gone elsewhere.
     if shown || replayed.same || !model.pages.is_empty() || model.view != View::Traffic {
-        return Vec::new();
+        return Ok(());
     }
     let page = CallPage {
         call: id,
@@ -266,89 +262,72 @@ fn replayed(model: &mut Model, id: u64, replayed: calls::Replayed) -> Vec<Effect
         ..CallPage::default()
     };
     open(model, Kind::Call(Box::new(page)));
-    vec![Effect::Ask(Ask::Detail(id))]
+    todo.ask(Ask::Detail(id));
+    Ok(())
 }
 
 /// Something was done with a server.
-fn done(model: &mut Model, verb: &str, segment: &str, done: servers::Done) -> Vec<Effect> {
+fn done(model: &mut Model, todo: &mut Todo, verb: &str, segment: &str, done: servers::Done) {
     let server = done.server;
-    let name = if server.name.is_empty() {
-        segment.to_owned()
-    } else {
-        server.name.clone()
-    };
-    let mut effects = Vec::new();
+    let mut name = segment.to_owned();
     if !server.name.is_empty() {
-        effects = changes::server_changed(model, server);
+        name.clone_from(&server.name);
+        changes::server_changed(model, todo, server);
     }
     if let Some(url) = done.open {
-        let page = SignInPage {
-            name,
-            segment: segment.to_owned(),
-            url,
-            ..SignInPage::default()
-        };
-        open(model, Kind::SignIn(page));
-        return effects;
+        return sign_in(model, name, segment.to_owned(), url);
     }
-    match verb {
-        "sign-out" => effects.extend(acts::connect(model, &name)),
-        // A host inside meets what is new by itself.
-        "enable" | "approve" if model.link != Link::Inside => {
-            effects.extend(acts::connect(model, &name));
-        }
-        _ => {}
+    // A host inside meets what is new by itself.
+    let is_inside = model.link == Link::Inside;
+    if verb == "sign-out" || (matches!(verb, "enable" | "approve") && !is_inside) {
+        acts::connect(model, todo, &name);
     }
-    model.tell(if done.did.is_empty() {
-        format!("{verb} {name}: done")
-    } else {
-        done.did
-    });
-    effects
+    match done.did.as_str() {
+        "" => model.tell(format_args!("{verb} {name}: done")),
+        did => model.tell(format_args!("{did}")),
+    }
+}
+
+/// Shows where to sign in.
+fn sign_in(model: &mut Model, name: String, segment: String, url: String) {
+    let page = SignInPage {
+        name,
+        segment,
+        url,
+        ..SignInPage::default()
+    };
+    open(model, Kind::SignIn(page));
 }
 
 /// A question was answered; where a page is to be visited next, it is shown.
-fn answer_taken(model: &mut Model, taken: Taken) -> Vec<Effect> {
+fn answer_taken(model: &mut Model, todo: &mut Todo, taken: Taken) {
     let question = taken.question;
-    let about = question.server.clone().unwrap_or_default();
     model.pages.retain(|page| !page.kind.is_about(&question.id));
-    if let Some(url) = taken.open {
-        let server = model.server(&about);
-        let page = SignInPage {
-            segment: server.map_or_else(|| about.clone(), acts::segment),
-            name: about,
-            url,
-            ..SignInPage::default()
-        };
-        open(model, Kind::SignIn(page));
-    } else {
-        let action = question.answered.as_ref().map(|it| it.action.clone());
-        model.tell(format!("answered: {}", action.unwrap_or_default()));
+    match taken.open {
+        Some(url) => {
+            let about = question.server.clone().unwrap_or_default();
+            let server = model.server(&about);
+            let segment = server.map_or(about.as_str(), acts::segment).to_owned();
+            sign_in(model, about, segment, url);
+        }
+        None => {
+            let action = question.answered.as_ref().map(|it| it.action.as_str());
+            model.tell(format_args!("answered: {}", action.unwrap_or_default()));
+        }
     }
     aside::answered(model, &question);
     changes::question_changed(model, question);
-    vec![Effect::Ask(Ask::Questions)]
+    todo.ask(Ask::Questions);
 }
 
 /// A rule was written, or what would be is shown.
-fn ruled(model: &mut Model, rule: Rule, written: Written) {
+fn ruled(model: &mut Model, mut rule: Box<Rule>, written: Written) {
     if written.written {
-        model.tell(format!("written to {}", written.file));
-        return;
+        return model.tell(format_args!("written to {}", written.file));
     }
-    let rule = Rule {
-        confirm: Some(written.digest),
-        ..rule
-    };
+    rule.confirm = Some(written.digest);
     let title = format!("Write this to {}?", written.file);
-    open(
-        model,
-        Kind::Confirm(Confirm {
-            title,
-            lines: written.difference,
-            asks: vec![Ask::Rule(Box::new(rule))],
-        }),
-    );
+    acts::confirm(model, title, written.difference, vec![Ask::Rule(rule)]);
 }
 
 /// A token is shown once.

@@ -50,6 +50,6 @@ pub(super) fn ended(model: &mut Model, page: u64) {
     let left = model.aside.iter().find(|(_, it)| it.id == page);
     if let Some((_, Kind::Run(run))) = left.map(|(view, it)| (view, &it.kind)) {
         let title = run.title.clone();
-        model.tell(format!("{title} has ended: Esc goes back to it"));
+        model.tell(format_args!("{title} has ended: Esc goes back to it"));
     }
 }

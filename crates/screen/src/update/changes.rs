@@ -1,10 +1,9 @@
 //! What the gateway says that has changed.
 
-use super::{acts, forms, pages, questions, read_all, read_calls};
+use super::{Todo, acts, forms, pages, questions, read_all, read_calls};
 use crate::{
     ask::Ask,
     limits,
-    message::Effect,
     model::{Model, View},
     page::{Kind, Page, Tab},
 };
@@ -13,89 +12,82 @@ use switchboard_api::{
 };
 use switchboard_wire::Method;
 
-pub(super) fn changed(model: &mut Model, event: Event) -> Vec<Effect> {
+pub(super) fn changed(model: &mut Model, todo: &mut Todo, event: Event) {
     match event {
-        Event::Server { server } => server_changed(model, *server),
+        Event::Server { server } => server_changed(model, todo, *server),
         Event::ServerGone { name, file } => {
             let gone = |it: &Server| it.name == name && it.file == file;
             model.state.servers.retain(|server| !gone(server));
             model.settle(View::Servers);
-            vec![Effect::Ask(Ask::Tools)]
+            todo.ask(Ask::Tools);
         }
         Event::Listed { name, .. } => {
-            let mut effects = vec![Effect::Ask(Ask::Tools)];
+            todo.ask(Ask::Tools);
             if on_page(model, &name) {
-                effects.extend(pages::read(model));
+                pages::read(model, todo);
             }
-            effects
         }
         Event::Clients { clients } => {
             model.state.clients = clients;
             model.settle(View::Clients);
-            let looks = model.view == View::Clients;
-            looks
-                .then_some(Effect::Ask(Ask::Tokens))
-                .into_iter()
-                .collect()
+            if model.view == View::Clients {
+                todo.ask(Ask::Tokens);
+            }
         }
-        Event::Call { call } => call_changed(model, *call),
+        Event::Call { call } => call_changed(model, todo, *call),
         Event::Question { question, waiting } => {
             model.state.waiting = waiting;
-            let whole = questions::whole(&question);
+            questions::whole(&question, todo);
             question_changed(model, *question);
-            whole
         }
-        Event::Tap { tap } => {
-            model.state.tap = tap;
-            Vec::new()
-        }
-        Event::Breakpoints { breakpoints } => {
-            model.state.breakpoints = breakpoints;
-            Vec::new()
-        }
+        Event::Tap { tap } => model.state.tap = tap,
+        Event::Breakpoints { breakpoints } => model.state.breakpoints = breakpoints,
         // Nobody subscribes here.
-        Event::Updated { .. } => Vec::new(),
-        Event::Settings => vec![Effect::Ask(Ask::State), Effect::Ask(Ask::Tools)],
-        Event::Reset => read_all(model),
+        Event::Updated { .. } => {}
+        Event::Settings => {
+            todo.ask(Ask::State);
+            todo.ask(Ask::Tools);
+        }
+        Event::Reset => read_all(model, todo),
     }
 }
 
 /// A server is new, or something about it is.
-pub(super) fn server_changed(model: &mut Model, server: Server) -> Vec<Effect> {
+pub(super) fn server_changed(model: &mut Model, todo: &mut Todo, server: Server) {
     let name = server.name.clone();
-    let mut effects = Vec::new();
     let signed_in = server.sign_in.word == "signed-in";
     // Two files may have one of the same name.
     let same = |it: &&mut Server| it.name == name && it.file == server.file;
-    let known = model.state.servers.iter_mut().find(same);
-    match known {
-        Some(known) if *known == server => return effects,
+    match model.state.servers.iter_mut().find(same) {
+        Some(known) if *known == server => return,
         Some(known) => {
             if known.tools != server.tools {
-                effects.push(Effect::Ask(Ask::Tools));
+                todo.ask(Ask::Tools);
             }
             *known = server;
         }
         None => {
             model.state.servers.push(server);
-            effects.push(Effect::Ask(Ask::Tools));
+            todo.ask(Ask::Tools);
         }
     }
     model.settle(View::Servers);
     let waits = |kind: &Kind| matches!(kind, Kind::SignIn(page) if page.name == name);
     if signed_in && model.page().is_some_and(|page| waits(&page.kind)) {
         model.pages.pop();
-        model.tell(format!("signed in to {name}"));
-        effects.extend(acts::connect(model, &name));
+        model.tell(format_args!("signed in to {name}"));
+        acts::connect(model, todo, &name);
         // What it offers is worth knowing at once, and shows whether it is usable.
-        let server = model.server(&name);
-        let unlisted = server.filter(|it| it.state.word == "connected" && it.tools.is_none());
-        effects.extend(unlisted.map(|it| Effect::Ask(Ask::Listed(acts::segment(it), "tools"))));
+        if let Some(server) = model.server(&name)
+            && server.state.word == "connected"
+            && server.tools.is_none()
+        {
+            todo.ask(Ask::Listed(acts::segment(server).to_owned(), "tools"));
+        }
     }
     if on_page(model, &name) {
-        effects.extend(pages::read(model));
+        pages::read(model, todo);
     }
-    effects
 }
 
 /// Whether the page in front is this server's, and shows what changes with it.
@@ -108,16 +100,14 @@ fn on_page(model: &Model, name: &str) -> bool {
     }
 }
 
-fn call_changed(model: &mut Model, call: Call) -> Vec<Effect> {
-    let effects = if call.outcome == "running" {
-        forms::begun(model, &call)
-    } else {
-        Vec::new()
-    };
+fn call_changed(model: &mut Model, todo: &mut Todo, call: Call) {
+    if call.outcome == "running" {
+        forms::begun(model, todo, &call);
+    }
     count(model, &call);
     // Which calls a filter means is the gateway's to say.
     if !model.lists[View::Traffic as usize].filter.is_empty() {
-        return effects.into_iter().chain(read_calls(model)).collect();
+        return read_calls(model, todo);
     }
     match model.calls.iter_mut().find(|known| known.id == call.id) {
         Some(known) => *known = call,
@@ -128,7 +118,6 @@ fn call_changed(model: &mut Model, call: Call) -> Vec<Effect> {
         }
     }
     model.settle(View::Traffic);
-    effects
 }
 
 /// A call that has ended counts at its tool, until the tools are read again.
@@ -152,7 +141,9 @@ pub(super) fn question_changed(model: &mut Model, question: Question) {
     let shows = |page: &Page| page.kind.is_about(&question.id);
     if !open && model.pages.iter().any(shows) {
         model.pages.retain(|page| !shows(page));
-        model.tell("it has been answered, or is not asked any more");
+        model.tell(format_args!(
+            "it has been answered, or is not asked any more"
+        ));
     }
     match model
         .questions
@@ -170,7 +161,7 @@ pub(super) fn question_changed(model: &mut Model, question: Question) {
         }
         None => {
             if open {
-                model.tell(format!("4 Inbox: {}", question.title));
+                model.tell(format_args!("4 Inbox: {}", question.title));
             }
             model.questions.push(question);
         }
@@ -182,21 +173,20 @@ pub(super) fn question_changed(model: &mut Model, question: Question) {
 
 /// The questions were read anew. A page of one of them is read from its beginning if that is
 /// another now, and has what the list leaves out fetched again.
-pub(super) fn questions_read(model: &mut Model, all: Vec<Question>) -> Vec<Effect> {
+pub(super) fn questions_read(model: &mut Model, todo: &mut Todo, all: Vec<Question>) {
     let before = std::mem::replace(&mut model.questions, all);
     model.questions.retain(|question| question.status == "open");
     model.settle(View::Inbox);
-    let mut effects = Vec::new();
     for page in &mut model.pages {
         let Kind::Question(id) = &page.kind else {
             continue;
         };
-        let of = |all: &[Question]| all.iter().find(|it| it.id == *id).cloned();
-        let now = of(&model.questions);
-        if now != of(&before) {
+        let now = model.questions.iter().find(|it| it.id == *id);
+        if now != before.iter().find(|it| it.id == *id) {
             page.scroll = 0;
-            effects.extend(now.iter().flat_map(questions::whole));
+            if let Some(now) = now {
+                questions::whole(now, todo);
+            }
         }
     }
-    effects
 }

@@ -1,76 +1,68 @@
 //! What keys do on pages.
 
-use super::{acts, forms, prompt, questions};
+use super::{Todo, acts, forms, prompt, questions};
 use crate::{
     ask::Ask,
     key::Key,
     limits,
     message::Effect,
     model::{Asked, Model},
-    page::{Kind, Outcome, ServerPage, Tab},
+    page::{Kind, Outcome, RunPage, ServerPage, Tab},
     view, words,
 };
+use serde_json::Value;
 use switchboard_api::{servers::Act, tools::Rule};
 
 /// A key on the page in front.
-pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+pub(super) fn key(model: &mut Model, todo: &mut Todo, key: Key) {
     if scrolled(model, key) {
-        return Vec::new();
+        return;
     }
     let Some(page) = model.pages.last_mut() else {
-        return Vec::new();
+        return;
     };
     match &mut page.kind {
-        Kind::Server(_) => server_key(model, key),
-        Kind::Run(_) => run_key(model, key),
+        Kind::Server(_) => server_key(model, todo, key),
+        Kind::Run(_) => run_key(model, todo, key),
         Kind::Call(call) => match key {
-            Key::Char('v') => {
-                call.raw = !call.raw;
-                Vec::new()
-            }
+            Key::Char('v') => call.raw = !call.raw,
             Key::Char('y') => {
                 let copies = call.detail.as_ref().map(|detail| &detail.copies);
                 let command = copies.and_then(|copies| copies.command.clone());
-                copy(model, command)
+                copy(model, todo, command);
             }
-            Key::Char('s') => {
-                prompt::open(model, Asked::File, acts::CASSETTE);
-                Vec::new()
-            }
+            Key::Char('s') => prompt::open(model, Asked::File, acts::CASSETTE),
             Key::Char('r') => {
                 let (id, detail) = (call.call, call.detail.as_ref());
                 let repeatable = detail.is_some_and(|detail| detail.call.repeatable);
-                acts::replay(model, id, repeatable)
+                acts::replay(model, todo, id, repeatable);
             }
-            _ => Vec::new(),
+            _ => {}
         },
         Kind::Question(id) => {
             let id = id.clone();
-            questions::key(model, &id, key)
+            questions::key(model, todo, &id, key);
         }
-        Kind::Confirm(confirm) => match key {
-            Key::Char('y') => {
-                let asks = confirm.asks.clone();
-                if !questions::is_read(model) {
-                    return Vec::new();
+        Kind::Confirm(_) => match key {
+            Key::Char('y') if questions::is_read(model) => {
+                if let Some(Kind::Confirm(confirm)) = model.pages.pop().map(|page| page.kind) {
+                    confirm.asks.into_iter().for_each(|ask| todo.ask(ask));
                 }
-                close(model);
-                asks.into_iter().map(Effect::Ask).collect()
             }
-            Key::Char('n') => close(model),
-            _ => Vec::new(),
+            Key::Char('n') => close(model, todo),
+            _ => {}
         },
         Kind::Output(output) => match key {
             Key::Char('x') | Key::Ctrl('x') if output.ended.is_none() => {
-                vec![Effect::Kill(output.run)]
+                todo.push(Effect::Kill(output.run));
             }
             Key::Char('y') => {
                 let text = output.lines.join("\n");
-                copy(model, Some(text))
+                copy(model, todo, Some(text));
             }
-            _ => Vec::new(),
+            _ => {}
         },
-        Kind::Approve(_) => approve_key(model, key),
+        Kind::Approve(_) => approve_key(model, todo, key),
         Kind::Rule(tool) => {
             let decision = match key {
                 Key::Char('a') => "allow",
@@ -78,45 +70,45 @@ pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
                 Key::Char('d') => "deny",
                 Key::Char('h') => "hide",
                 Key::Char('n') => "none",
-                _ => return Vec::new(),
+                _ => return,
             };
             let rule = Rule {
-                tools: vec![tool.clone()],
+                tools: vec![std::mem::take(tool)],
                 decision: decision.to_owned(),
                 confirm: None,
             };
-            close(model);
-            vec![Effect::Ask(Ask::Rule(Box::new(rule)))]
+            model.pages.pop();
+            todo.ask(Ask::Rule(Box::new(rule)));
         }
-        Kind::Text { .. } | Kind::Keys | Kind::Form(_) | Kind::SignIn(_) => Vec::new(),
+        Kind::Text { .. } | Kind::Keys | Kind::Form(_) | Kind::SignIn(_) => {}
     }
 }
 
 /// Puts something into the clipboard, if there is anything.
-fn copy(model: &mut Model, text: Option<String>) -> Vec<Effect> {
-    let Some(text) = text.filter(|text| text.len() <= limits::COPY_BYTES) else {
-        model.fail("there is nothing that could be copied");
-        return Vec::new();
-    };
-    model.tell("copied");
-    vec![Effect::Copy(text)]
+fn copy(model: &mut Model, todo: &mut Todo, text: Option<String>) {
+    match text.filter(|text| text.len() <= limits::COPY_BYTES) {
+        Some(text) => {
+            model.tell(format_args!("copied"));
+            todo.push(Effect::Copy(text));
+        }
+        None => model.fail(format_args!("there is nothing that could be copied")),
+    }
 }
 
 /// Takes the page in front away.
-pub(super) fn close(model: &mut Model) -> Vec<Effect> {
+pub(super) fn close(model: &mut Model, todo: &mut Todo) {
     let Some(page) = model.pages.pop() else {
-        return Vec::new();
+        return;
     };
-    match page.kind {
-        Kind::Output(output) if output.ended.is_none() => vec![Effect::Kill(output.run)],
+    match &page.kind {
+        Kind::Output(output) if output.ended.is_none() => todo.push(Effect::Kill(output.run)),
         Kind::Run(run) if run.outcome.is_none() => {
-            let cancel = run.call.map(|call| Effect::Ask(Ask::Cancel(call)));
-            cancel
-                .into_iter()
-                .chain([Effect::Abandon(page.id)])
-                .collect()
+            if let Some(call) = run.call {
+                todo.ask(Ask::Cancel(call));
+            }
+            todo.push(Effect::Abandon(page.id));
         }
-        _ => read(model),
+        _ => read(model, todo),
     }
 }
 
@@ -179,58 +171,59 @@ pub(super) fn keep_end(model: &mut Model) {
 }
 
 /// What the page in front shows is read, or read again.
-pub(super) fn read(model: &Model) -> Vec<Effect> {
+pub(super) fn read(model: &Model, todo: &mut Todo) {
     match model.page().map(|page| &page.kind) {
-        Some(Kind::Server(page)) => {
-            let asks = page.tab.asks(&page.segment).into_iter();
-            asks.map(Effect::Ask).collect()
-        }
-        Some(Kind::Approve(page)) => vec![Effect::Ask(Ask::Server(page.segment.clone()))],
-        Some(Kind::Call(page)) => vec![Effect::Ask(Ask::Detail(page.call))],
-        _ => Vec::new(),
+        Some(Kind::Server(page)) => page.tab.asks(&page.segment, &mut |ask| todo.ask(ask)),
+        Some(Kind::Approve(page)) => todo.ask(Ask::Server(page.segment.clone())),
+        Some(Kind::Call(page)) => todo.ask(Ask::Detail(page.call)),
+        _ => {}
     }
 }
 
 /// Asks how many a server lists that is there to say it, where nobody has asked it yet. One that
 /// sleeps is not woken for that.
-pub(super) fn uncounted(model: &Model) -> Vec<Effect> {
+pub(super) fn uncounted(model: &Model, todo: &mut Todo) {
     let Some(Kind::Server(page)) = model.page().map(|page| &page.kind) else {
-        return Vec::new();
+        return;
     };
     let server = model.server(&page.name);
     let Some(server) = server.filter(|it| it.state.word == "connected") else {
-        return Vec::new();
+        return;
     };
     if page.tab != Tab::Overview {
-        return Vec::new();
+        return;
     }
     let known = [server.resources, None, server.prompts];
-    let each = ServerPage::COUNTED
+    for (list, (known, counted)) in ServerPage::COUNTED
         .into_iter()
-        .zip(known.iter().zip(page.counts));
-    each.filter(|(_, (known, counted))| known.is_none() && counted.is_none())
-        .map(|(list, _)| Effect::Ask(Ask::Listed(page.segment.clone(), list)))
-        .collect()
+        .zip(known.iter().zip(page.counts))
+    {
+        if known.is_none() && counted.is_none() {
+            todo.ask(Ask::Listed(page.segment.clone(), list));
+        }
+    }
 }
 
 /// Asks again for the fields of forms that have none yet: whoever was asked may be gone.
-pub(super) fn unfilled(model: &Model) -> Vec<Effect> {
-    let unfilled = model.pages.iter().filter_map(|page| match &page.kind {
-        Kind::Form(form) if form.form.is_none() => Some(Effect::Ask(Ask::Form {
-            page: page.id,
-            schema: form.schema.clone(),
-        })),
-        _ => None,
-    });
-    unfilled.collect()
+pub(super) fn unfilled(model: &Model, todo: &mut Todo) {
+    for page in &model.pages {
+        if let Kind::Form(form) = &page.kind
+            && form.form.is_none()
+        {
+            todo.ask(Ask::Form {
+                page: page.id,
+                schema: form.schema.clone(),
+            });
+        }
+    }
 }
 
-fn server_key(model: &mut Model, key: Key) -> Vec<Effect> {
+fn server_key(model: &mut Model, todo: &mut Todo, key: Key) {
     let Some(page) = model.pages.last_mut() else {
-        return Vec::new();
+        return;
     };
     let Kind::Server(server) = &mut page.kind else {
-        return Vec::new();
+        return;
     };
     let step = match key {
         Key::Tab | Key::Right => 1,
@@ -244,157 +237,154 @@ fn server_key(model: &mut Model, key: Key) -> Vec<Effect> {
         server.at = 0;
         server.follows = true;
         page.scroll = 0;
-        let mut effects = read(model);
-        effects.extend(uncounted(model));
-        return effects;
+        read(model, todo);
+        uncounted(model, todo);
+        return;
     }
-    let (name, at) = (server.name.clone(), server.at);
-    let item = server
-        .rows()
-        .and_then(|rows| rows.get(at).map(|item| (*item).clone()));
-    match (server.tab, item, key) {
-        (Tab::Tools, Some(item), Key::Enter) => {
-            let tool = item["name"].as_str().unwrap_or_default();
-            let known = model
-                .tools
-                .iter()
-                .find(|it| it.server == name && it.name == tool);
-            match known.cloned() {
-                Some(tool) => forms::for_tool(model, &tool),
-                None => {
-                    model.fail(format!("{tool} is not offered to clients"));
-                    Vec::new()
-                }
-            }
+    let (name, tab) = (server.name.clone(), server.tab);
+    if key == Key::Enter {
+        let rows = server.rows().unwrap_or_default();
+        if let Some(item) = rows.get(server.at).copied().cloned() {
+            enter(model, todo, &name, tab, &item);
         }
-        (Tab::Resources, Some(item), Key::Enter) if item.get("uri").is_none() => {
-            // Whoever wants one fills it in.
-            let template = item["uriTemplate"].as_str().unwrap_or_default();
-            let words = words::quoted(&format!("@{name}:{template}"));
-            prompt::open(model, Asked::Command, &format!("read {words}"));
-            Vec::new()
-        }
-        (Tab::Resources, Some(item), Key::Enter) => {
-            let uri = item["uri"].as_str().unwrap_or_default().to_owned();
-            forms::read_resource(model, &name, &uri)
-        }
-        (Tab::Prompts, Some(item), Key::Enter) => forms::for_prompt(model, &name, &item),
-        (_, _, Key::Enter | Key::Char('t' | 'l' | 'w')) => Vec::new(),
-        _ => {
-            let server = model.server(&name).cloned();
-            server.map_or_else(Vec::new, |server| acts::on_server(model, &server, key))
-        }
+        return;
+    }
+    if !matches!(key, Key::Char('t' | 'l' | 'w'))
+        && let Some(server) = model.server(&name).cloned()
+    {
+        acts::on_server(model, todo, &server, key);
     }
 }
 
-fn run_key(model: &mut Model, key: Key) -> Vec<Effect> {
-    let Some(page) = model.pages.last_mut() else {
-        return Vec::new();
-    };
-    let id = page.id;
-    let Kind::Run(run) = &mut page.kind else {
-        return Vec::new();
-    };
-    let waits = run.outcome.is_none();
-    if let (Key::Enter, true) = (key, waits) {
-        let Some(Kind::Run(run)) = model.page().map(|page| &page.kind) else {
-            return Vec::new();
-        };
-        let question = model.asked_by(run).cloned();
-        return question.map_or_else(Vec::new, |it| questions::show(model, &it));
-    }
-    match key {
-        Key::Char('x' | 'c') | Key::Ctrl('x') if run.outcome.is_none() => match run.call {
-            Some(call) => vec![Effect::Ask(Ask::Cancel(call))],
-            // It has only just left: it is cancelled as soon as it is known by which number.
-            None if !run.is_given_up => {
-                run.is_given_up = true;
-                Vec::new()
+/// Does what one does with what a server lists.
+fn enter(model: &mut Model, todo: &mut Todo, name: &str, tab: Tab, item: &Value) {
+    let text = |key: &str| item[key].as_str().unwrap_or_default();
+    match tab {
+        Tab::Tools => {
+            let tool = text("name");
+            let mut tools = model.tools.iter();
+            match tools.find(|it| it.server == name && it.name == tool) {
+                Some(tool) => {
+                    let page = forms::of_tool(tool);
+                    forms::ask_fields(model, todo, page);
+                }
+                None => model.fail(format_args!("{tool} is not offered to clients")),
             }
+        }
+        Tab::Resources if item.get("uri").is_none() => {
+            // Whoever wants one fills it in.
+            let words = words::quoted(&format!("@{name}:{}", text("uriTemplate")));
+            prompt::open(model, Asked::Command, &format!("read {words}"));
+        }
+        Tab::Resources => forms::read_resource(model, todo, name, text("uri")),
+        Tab::Prompts => forms::for_prompt(model, name, item),
+        _ => {}
+    }
+}
+
+fn run_key(model: &mut Model, todo: &mut Todo, key: Key) {
+    let Some(page) = model.pages.last_mut() else {
+        return;
+    };
+    let Kind::Run(run) = &mut page.kind else {
+        return;
+    };
+    match (key, run.outcome.is_some()) {
+        (Key::Enter, false) => {
+            if let Some(Kind::Run(run)) = model.page().map(|page| &page.kind)
+                && let Some(id) = model.asked_by(run).map(|it| it.id.clone())
+            {
+                questions::show(model, todo, &id);
+            }
+        }
+        (Key::Char('x' | 'c') | Key::Ctrl('x'), false) => match run.call {
+            Some(call) => todo.ask(Ask::Cancel(call)),
+            // It has only just left: it is cancelled as soon as it is known by which number.
+            None if !run.is_given_up => run.is_given_up = true,
             None => {
                 run.outcome = Some(Outcome::Abandoned);
-                vec![Effect::Abandon(id)]
+                todo.push(Effect::Abandon(page.id));
             }
         },
-        Key::Char('v') => {
+        (Key::Char('v'), _) => {
             run.raw = !run.raw;
             page.scroll = 0;
-            Vec::new()
         }
-        Key::Char('y') => {
+        (Key::Char('y'), _) => {
             let command = run.command.clone();
-            copy(model, Some(command))
+            copy(model, todo, Some(command));
         }
-        Key::Char('r') if run.outcome.is_some() => {
-            let (title, make, command) = (run.title.clone(), run.make.clone(), run.command.clone());
-            model.pages.pop();
-            forms::run(model, title, make, command)
+        (Key::Char('r'), true) => {
+            if let Some(Kind::Run(run)) = model.pages.pop().map(|page| page.kind) {
+                let RunPage {
+                    title,
+                    make,
+                    command,
+                    ..
+                } = *run;
+                forms::run(model, todo, title, make, command);
+            }
         }
-        _ => Vec::new(),
+        _ => {}
     }
 }
 
-fn approve_key(model: &mut Model, key: Key) -> Vec<Effect> {
+fn approve_key(model: &mut Model, todo: &mut Todo, key: Key) {
     let Some(Kind::Approve(page)) = model.page().map(|page| &page.kind) else {
-        return Vec::new();
+        return;
     };
     let verb = match key {
         Key::Char('y') => "approve",
         Key::Char('n') => "reject",
-        _ => return Vec::new(),
+        _ => return,
     };
     // Nobody says yes to what was not shown.
     let Some(detail) = &page.detail else {
-        return Vec::new();
+        return;
     };
     if detail.approval_digest.is_none() {
-        model.tell("it waits for no approval any more");
-        return Vec::new();
+        return model.tell(format_args!("it waits for no approval any more"));
     }
     let act = Act {
         digest: detail.approval_digest.clone(),
         ..Act::default()
     };
     let segment = page.segment.clone();
-    if verb == "approve" && !questions::is_read(model) {
-        return Vec::new();
+    if verb == "reject" || questions::is_read(model) {
+        model.pages.pop();
+        todo.ask(Ask::Act { segment, verb, act });
     }
-    model.pages.pop();
-    vec![Effect::Ask(Ask::Act { segment, verb, act })]
 }
 
 /// A key on the page that says where to sign in.
-pub(super) fn sign_in_key(model: &mut Model, key: Key) -> Vec<Effect> {
+pub(super) fn sign_in_key(model: &mut Model, todo: &mut Todo, key: Key) {
     let Some(Kind::SignIn(page)) = model.pages.last_mut().map(|page| &mut page.kind) else {
-        return Vec::new();
+        return;
     };
     match key {
-        Key::Esc => return close(model),
+        Key::Esc => close(model, todo),
         Key::Ctrl('y') => {
             let url = page.url.clone();
-            return copy(model, Some(url));
+            copy(model, todo, Some(url));
         }
         Key::Enter if page.pasted.is_empty() => {
-            let url = page.url.clone();
-            model.tell("the browser is asked to open it");
-            return vec![Effect::Open(url)];
+            todo.push(Effect::Open(page.url.clone()));
+            model.tell(format_args!("the browser is asked to open it"));
         }
         Key::Enter => {
             let act = Act {
                 pasted: Some(page.pasted.text()),
                 ..Act::default()
             };
-            let segment = page.segment.clone();
-            model.tell("signing in …");
-            return vec![Effect::Ask(Ask::Act {
-                segment,
+            todo.ask(Ask::Act {
+                segment: page.segment.clone(),
                 verb: "sign-in",
                 act,
-            })];
+            });
+            model.tell(format_args!("signing in …"));
         }
         key => {
             page.pasted.key(key);
         }
     }
-    Vec::new()
 }

@@ -1,6 +1,6 @@
 //! The line at the bottom: commands, filters, names.
 
-use super::{acts, open as open_page, read_calls};
+use super::{Todo, acts, open as open_page, read_calls};
 use crate::{
     ask::Ask,
     input::Input,
@@ -23,93 +23,80 @@ pub(super) fn open(model: &mut Model, what: Asked, text: &str) {
 }
 
 /// A key on the line.
-pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+pub(super) fn key(model: &mut Model, todo: &mut Todo, key: Key) {
     let Some(prompt) = &mut model.prompt else {
-        return Vec::new();
+        return;
     };
     match (key, prompt.what) {
-        (Key::Esc, Asked::Filter) => {
+        (Key::Esc, what) => {
             model.prompt = None;
-            filter(model, "")
-        }
-        (Key::Esc, _) => {
-            model.prompt = None;
-            Vec::new()
+            if what == Asked::Filter {
+                filter(model, todo, "");
+            }
         }
         (Key::Backspace, Asked::Command | Asked::Filter) if prompt.input.is_empty() => {
             model.prompt = None;
-            Vec::new()
         }
         (Key::Enter, what) => {
             let text = prompt.input.text();
+            let word = text.trim();
             model.prompt = None;
             match what {
-                Asked::Command => command(model, text.trim()),
-                Asked::Filter => filter(model, &text),
-                Asked::Token | Asked::File if text.trim().is_empty() => Vec::new(),
-                Asked::Token => vec![Effect::Ask(Ask::MakeToken(text.trim().to_owned()))],
-                Asked::File => vec![save(model, text.trim())],
+                Asked::Command => command(model, todo, word),
+                Asked::Filter => filter(model, todo, &text),
+                Asked::Token | Asked::File if word.is_empty() => {}
+                Asked::Token => todo.ask(Ask::MakeToken(word.to_owned())),
+                Asked::File => save(model, todo, word),
             }
         }
-        (Key::Tab, Asked::Command) => {
-            complete(model);
-            Vec::new()
-        }
-        (Key::Up, Asked::Command) => {
-            recall(model, true);
-            Vec::new()
-        }
-        (Key::Down, Asked::Command) => {
-            recall(model, false);
-            Vec::new()
-        }
+        (Key::Tab, Asked::Command) => complete(model),
+        (Key::Up, Asked::Command) => recall(model, true),
+        (Key::Down, Asked::Command) => recall(model, false),
         (key, _) => {
             prompt.offered.clear();
             if prompt.input.key(key) {
-                typed(model)
-            } else {
-                Vec::new()
+                typed(model, todo);
             }
         }
     }
 }
 
 /// Something was typed: what is filtered on this side is filtered at once.
-pub(super) fn typed(model: &mut Model) -> Vec<Effect> {
-    match &model.prompt {
-        Some(prompt) if prompt.what == Asked::Filter && model.view != View::Traffic => {
-            let text = prompt.input.text();
-            filter(model, &text)
-        }
-        _ => Vec::new(),
+pub(super) fn typed(model: &mut Model, todo: &mut Todo) {
+    if let Some(prompt) = &model.prompt
+        && prompt.what == Asked::Filter
+        && model.view != View::Traffic
+    {
+        let text = prompt.input.text();
+        filter(model, todo, &text);
     }
 }
 
 /// Shows only what fits.
-pub(super) fn filter(model: &mut Model, text: &str) -> Vec<Effect> {
-    model.list_mut().filter = text.to_owned();
+pub(super) fn filter(model: &mut Model, todo: &mut Todo, text: &str) {
     let view = model.view;
+    let list = model.list_mut();
+    list.filter = text.to_owned();
     // What fits best stands first.
-    model.list_mut().at = 0;
-    model.list_mut().key.clear();
+    list.at = 0;
+    list.key.clear();
     model.settle(view);
-    match view {
-        View::Traffic => read_calls(model).into_iter().collect(),
-        _ => Vec::new(),
+    if view == View::Traffic {
+        read_calls(model, todo);
     }
 }
 
 /// Saves the call that is open, or those that are listed.
-fn save(model: &mut Model, file: &str) -> Effect {
+fn save(model: &mut Model, todo: &mut Todo, file: &str) {
     let filter = match model.page().map(|page| &page.kind) {
         Some(Kind::Call(call)) => format!("id:{}", call.call),
         _ => model.lists[View::Traffic as usize].filter.clone(),
     };
-    model.tell(format!("saving {file} …"));
-    Effect::Ask(Ask::Export {
+    model.tell(format_args!("saving {file} …"));
+    todo.ask(Ask::Export {
         filter,
         file: file.to_owned(),
-    })
+    });
 }
 
 /// Goes through the commands that were typed.
@@ -156,35 +143,32 @@ fn complete(model: &mut Model) {
 }
 
 /// Runs a command.
-fn command(model: &mut Model, line: &str) -> Vec<Effect> {
+fn command(model: &mut Model, todo: &mut Todo, line: &str) {
     let (on_terminal, bare) = match line.strip_prefix('!') {
         Some(rest) => (true, rest),
         None => (false, line),
     };
     let Some(mut words) = words::split(bare) else {
-        model.fail("a quote is left open");
-        return Vec::new();
+        model.fail(format_args!("a quote is left open"));
+        return;
     };
     if words.first().is_some_and(|word| word == "switchboard") {
         words.remove(0);
     }
-    let Some(first) = words.first().cloned() else {
-        return Vec::new();
+    let Some(first) = words.first() else {
+        return;
     };
     remember(model, line);
     match first.as_str() {
-        "q" | "quit" | "exit" => return vec![Effect::Quit],
-        "ui" => {
-            model.tell("this is it");
-            return Vec::new();
-        }
+        "q" | "quit" | "exit" => return todo.push(Effect::Quit),
+        "ui" => return model.tell(format_args!("this is it")),
         _ => {}
     }
     if let Some(name) = first.strip_prefix("servers/") {
-        return acts::server_page(model, name, Tab::Overview);
+        return acts::server_page(model, todo, name, Tab::Overview);
     }
     if on_terminal || words::wants_terminal(&words) {
-        return vec![Effect::RunOnTerminal(words)];
+        return todo.push(Effect::RunOnTerminal(words));
     }
     let run = model.number();
     let output = OutputPage {
@@ -194,7 +178,7 @@ fn command(model: &mut Model, line: &str) -> Vec<Effect> {
         ..OutputPage::default()
     };
     open_page(model, Kind::Output(output));
-    vec![Effect::Run { run, words }]
+    todo.push(Effect::Run { run, words });
 }
 
 fn remember(model: &mut Model, line: &str) {

@@ -1,6 +1,6 @@
 //! Answers to questions.
 
-use super::{forms, open};
+use super::{Todo, forms, open};
 use crate::{
     ask::Ask,
     key::Key,
@@ -12,82 +12,83 @@ use crate::{
 use switchboard_api::questions::{Answer, Kind, Question};
 
 /// A key about one question, in the list or on its page.
-pub(super) fn key(model: &mut Model, id: &str, key: Key) -> Vec<Effect> {
-    let question = model.questions.iter().find(|question| question.id == id);
-    let Some(question) = question.cloned() else {
-        return Vec::new();
+pub(super) fn key(model: &mut Model, todo: &mut Todo, id: &str, key: Key) {
+    let Some(question) = model.question(id) else {
+        return;
     };
-    let front = model.page().map(|page| &page.kind);
-    let on_page = matches!(front, Some(Page::Question(front)) if *front == question.id);
+    let on_page = is_in_front(model, id);
+    let (is_open, is_form) = (question.status == "open", takes_form(question));
     match key {
-        Key::Enter if !on_page => return show(model, &question),
+        Key::Enter if !on_page => return show(model, todo, id),
         // Nobody has seen all of it yet.
-        _ if on_page && question.partial => return whole(&question),
-        Key::Enter if question.status == "open" && takes_form(&question) => {
-            return forms::for_question(model, &question);
-        }
+        _ if on_page && question.partial => return whole(question, todo),
+        Key::Enter if is_open && is_form => return forms::for_question(model, todo, id),
         // A page is opened by this key, and by nothing else.
         Key::Char('o') if on_page => {
-            let Some(url) = question.url else {
-                return Vec::new();
-            };
-            model.tell("the browser is asked to open it");
-            return vec![Effect::Open(url)];
+            if let Some(url) = question.url.clone() {
+                model.tell(format_args!("the browser is asked to open it"));
+                todo.push(Effect::Open(url));
+            }
+            return;
         }
-        Key::Char('o') if question.url.is_some() => return show(model, &question),
+        Key::Char('o') if question.url.is_some() => return show(model, todo, id),
         _ => {}
     }
-    let Some(action) = action(&question, key) else {
-        return Vec::new();
+    let Some(action) = action(question, key) else {
+        return;
     };
-    if question.status != "open" {
-        model.tell("it has been answered");
-        return Vec::new();
-    }
+    let is_yes = is_yes(action);
     // What nobody has read is not said yes to: the page with all of it comes first. A form is
     // answered where it is seen: whoever types too early has answered nothing.
-    if !on_page && (wants_reading(&question) || is_yes(action)) {
-        return show(model, &question);
+    let is_unread = !on_page && (wants_reading(question) || is_yes);
+    let action = action.to_owned();
+    if !is_open {
+        model.tell(format_args!("it has been answered"));
+    } else if is_unread {
+        show(model, todo, id);
+    } else if is_form {
+        model.tell(format_args!("Enter opens the form; Ctrl-N declines there"));
+    } else if !is_yes || is_read(model) {
+        answer(todo, id, action);
     }
-    if takes_form(&question) {
-        model.tell("Enter opens the form; Ctrl-N declines there");
-        return Vec::new();
-    }
-    if is_yes(action) && !is_read(model) {
-        return Vec::new();
-    }
+}
+
+/// Answers a question in one word.
+pub(super) fn answer(todo: &mut Todo, id: &str, action: String) {
     let answer = Answer {
-        action: action.to_owned(),
+        action,
         ..Answer::default()
     };
-    vec![Effect::Ask(Ask::Answer {
-        id: question.id,
+    todo.ask(Ask::Answer {
+        id: id.to_owned(),
         answer: Box::new(answer),
-    })]
+    });
+}
+
+/// Whether a question is the page in front.
+fn is_in_front(model: &Model, id: &str) -> bool {
+    matches!(model.page().map(|page| &page.kind), Some(Page::Question(front)) if front == id)
 }
 
 /// Opens a question: a form at once, anything else as a page.
-pub(super) fn show(model: &mut Model, question: &Question) -> Vec<Effect> {
+pub(super) fn show(model: &mut Model, todo: &mut Todo, id: &str) {
+    let Some(question) = model.question(id) else {
+        return;
+    };
     if question.kind == Kind::Form && question.status == "open" && !question.partial {
-        return forms::for_question(model, question);
+        return forms::for_question(model, todo, id);
     }
-    open(model, Page::Question(question.id.clone()));
-    whole(question)
+    whole(question, todo);
+    open(model, Page::Question(id.to_owned()));
 }
 
 /// All of a question has come; where it is a form, that is what was to be opened.
-pub(super) fn came(model: &mut Model, id: &str) -> Vec<Effect> {
-    let question = model.questions.iter().find(|it| it.id == id);
-    let Some(question) = question.cloned() else {
-        return Vec::new();
-    };
-    let front = model.page().map(|page| &page.kind);
-    let in_front = matches!(front, Some(Page::Question(front)) if front == id);
-    if !in_front || question.kind != Kind::Form || question.partial {
-        return Vec::new();
+pub(super) fn came(model: &mut Model, todo: &mut Todo, id: &str) {
+    let is_whole_form = |it: &Question| it.kind == Kind::Form && !it.partial;
+    if is_in_front(model, id) && model.question(id).is_some_and(is_whole_form) {
+        model.pages.pop();
+        forms::for_question(model, todo, id);
     }
-    model.pages.pop();
-    forms::for_question(model, &question)
 }
 
 /// Whether the page in front is on the screen to its end, as what is said yes to has to be; it
@@ -95,10 +96,12 @@ pub(super) fn came(model: &mut Model, id: &str) -> Vec<Effect> {
 pub(super) fn is_read(model: &mut Model) -> bool {
     let rest = view::rest(model);
     if !rest.is_whole {
-        model.tell(match rest.below {
-            0 => "it is too long to be shown whole: switchboard inbox".to_owned(),
-            _ => "not yet: what you say yes to goes on below".to_owned(),
-        });
+        match rest.below {
+            0 => model.tell(format_args!(
+                "it is too long to be shown whole: switchboard inbox"
+            )),
+            _ => model.tell(format_args!("not yet: what you say yes to goes on below")),
+        }
     }
     rest.is_whole
 }
@@ -125,10 +128,10 @@ fn wants_reading(question: &Question) -> bool {
 }
 
 /// Asks for all of a question that something was left out of.
-pub(super) fn whole(question: &Question) -> Vec<Effect> {
-    let wanted = question.partial && question.status == "open";
-    let ask = wanted.then(|| Effect::Ask(Ask::Question(question.id.clone())));
-    ask.into_iter().collect()
+pub(super) fn whole(question: &Question, todo: &mut Todo) {
+    if question.partial && question.status == "open" {
+        todo.ask(Ask::Question(question.id.clone()));
+    }
 }
 
 /// The answer that a key stands for, if the question takes it.

@@ -1,34 +1,13 @@
 //! Lines of text in cells.
 
+use super::line::{Line, Lines, Look};
 use crate::text;
 use ratatui::{
-    buffer::Buffer,
+    buffer::{Buffer, Cell, CellWidth},
     style::{Color, Modifier, Style},
 };
-
-/// How a piece of text looks. Colours are the terminal's own sixteen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Look {
-    /// As it is.
-    #[default]
-    Plain,
-    /// Matters less.
-    Dim,
-    /// Matters most.
-    Bold,
-    /// All is well.
-    Good,
-    /// Wants attention.
-    Warn,
-    /// Is wrong.
-    Bad,
-    /// A key to press.
-    Key,
-    /// Was added.
-    Added,
-    /// Was taken away.
-    Removed,
-}
+use std::fmt;
+use unicode_segmentation::UnicodeSegmentation;
 
 impl Look {
     fn style(self, colour: bool) -> Style {
@@ -45,31 +24,6 @@ impl Look {
             Self::Removed => paint(Color::Red),
             Self::Key => paint(Color::Cyan).add_modifier(Modifier::BOLD),
         }
-    }
-}
-
-/// A line: pieces of text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Line(pub(super) Vec<(String, Look)>);
-
-impl Line {
-    pub(super) fn of(text: impl Into<String>, look: Look) -> Self {
-        Self(vec![(text.into(), look)])
-    }
-
-    pub(super) fn empty() -> Self {
-        Self(Vec::new())
-    }
-
-    /// The line with more behind it.
-    pub(super) fn and(mut self, text: impl Into<String>, look: Look) -> Self {
-        self.0.push((text.into(), look));
-        self
-    }
-
-    pub(super) fn columns(&self) -> usize {
-        let wide = |(text, _): &(String, Look)| text::columns(&text::clean(text));
-        self.0.iter().map(wide).sum()
     }
 }
 
@@ -113,14 +67,32 @@ impl<'a> Canvas<'a> {
         }
         let mut at = column;
         for (text, look) in &line.0 {
-            let room = usize::from(width - at);
-            if room == 0 {
-                return;
-            }
-            let text = text::cut(text, room);
+            let text = text::cut(text, usize::from(width - at));
             let style = look.style(self.colour);
-            let (next, _) = self.buffer.set_stringn(at, row, &text, room, style);
-            at = next.min(width);
+            for cluster in text.graphemes(true) {
+                let next = at.saturating_add(cluster.cell_width());
+                if next == at {
+                    continue;
+                }
+                if next > width {
+                    break;
+                }
+                if let Some(cell) = self.buffer.cell_mut((at, row)) {
+                    cell.set_symbol(cluster).set_style(style);
+                }
+                // It lies over the others that it takes.
+                for over in at + 1..next {
+                    self.buffer.cell_mut((over, row)).map(Cell::reset);
+                }
+                at = next;
+            }
+        }
+    }
+
+    /// Writes lines one below the other, as many as there are rows for.
+    pub(super) fn lines(&mut self, from: u16, to: u16, lines: &[Line]) {
+        for (row, line) in (from..to).zip(lines) {
+            self.line(row, line);
         }
     }
 
@@ -146,7 +118,9 @@ impl<'a> Canvas<'a> {
         }
         let below = rows.len().saturating_sub(top + height);
         if below > 0 && height > 0 {
-            self.at_the_right(to - 1, &Line::of(format!(" ↓ {below}"), Look::Key));
+            let mut more = Line::default();
+            more.with(Look::Key, format_args!(" ↓ {below}"));
+            self.at_the_right(to - 1, &more);
         }
     }
 
@@ -165,16 +139,51 @@ pub(super) fn top(rows: usize, height: usize, chosen: usize) -> usize {
         .min(rows.saturating_sub(height))
 }
 
-/// A row of cells, each with its room.
-pub(super) fn cells(cells: &[(&str, usize, Look)]) -> Line {
-    let mut line = Line::empty();
-    for (index, (text, room, look)) in cells.iter().enumerate() {
-        if *room == 0 {
-            continue;
+/// Rows of cells, each with the room of its column. One without room is left out.
+pub(super) struct Columns<'a> {
+    room: &'a [usize],
+    at: usize,
+    pub(super) rows: Lines,
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn new(room: &'a [usize]) -> Self {
+        Self {
+            room,
+            at: 0,
+            rows: Lines::default(),
         }
-        let gap = if index == 0 { "" } else { " " };
-        line = line.and(gap, Look::Plain);
-        line = line.and(text::padded(text, *room), *look);
     }
-    line
+
+    /// What stands above them, with a bar between each and the next.
+    pub(super) fn head(&mut self, titles: &str) -> Line {
+        self.row();
+        for title in titles.split('|') {
+            self.cell(title, Look::Bold);
+        }
+        self.rows.0.pop().unwrap_or_default()
+    }
+
+    /// Begins a row.
+    pub(super) fn row(&mut self) {
+        self.at = 0;
+        self.rows.line();
+    }
+
+    /// The next cell of it.
+    #[inline(never)]
+    pub(super) fn cell(&mut self, text: &str, look: Look) {
+        let room = self.room.get(self.at).copied().unwrap_or(0);
+        let gap = if self.at == 0 { "" } else { " " };
+        self.at += 1;
+        if let (1.., Some(line)) = (room, self.rows.0.last_mut()) {
+            line.and(gap, Look::Plain).pad(text, room, look);
+        }
+    }
+
+    /// The same, of something that is put together.
+    #[inline(never)]
+    pub(super) fn with(&mut self, look: Look, text: fmt::Arguments<'_>) {
+        self.cell(&fmt::format(text), look);
+    }
 }

@@ -1,6 +1,6 @@
 //! An entry that somebody wants to be run: laid out as `switchboard approve` does it.
 
-use super::canvas::{Line, Look};
+use super::line::{Lines, Look};
 use crate::{limits::LABEL, text};
 use serde_json::Value;
 use switchboard_api::questions::{Kind, Question};
@@ -11,10 +11,9 @@ const WRITTEN: &str = "  entry ";
 const WARNING: &str = "  warning ";
 
 /// Lines with labels, each on as many rows as it takes. The first one is a title.
-pub(super) fn lines(entry: &[String], width: usize) -> Vec<Line> {
+pub(super) fn lines(lines: &mut Lines, entry: &[String], width: usize) {
     // Where there is little room, it is not given to what stands before the text.
     let indent = if width >= 3 * LABEL { LABEL } else { 4 };
-    let mut lines = Vec::new();
     for (index, line) in entry.iter().enumerate() {
         let look = match line.starts_with(WARNING) {
             true => Look::Warn,
@@ -26,22 +25,20 @@ pub(super) fn lines(entry: &[String], width: usize) -> Vec<Line> {
             .nth(LABEL)
             .map_or(line.len(), |(at, _)| at);
         let (label, text) = line.split_at(at);
-        if index == 0 || indent < LABEL || !label.starts_with("  ") {
-            let rows = text::wrapped(line.trim_start(), width.saturating_sub(indent));
-            lines.extend(rows.into_iter().enumerate().map(|(row, text)| {
-                let before = if row == 0 { 1 } else { indent };
-                Line::of(format!("{:before$}{text}", ""), look)
-            }));
-            continue;
-        }
-        let label_look = if look == Look::Warn { look } else { Look::Dim };
+        let is_plain = index == 0 || indent < LABEL || !label.starts_with("  ");
+        let text = if is_plain { line.trim_start() } else { text };
         let rows = text::wrapped(text, width.saturating_sub(indent));
-        lines.extend(rows.into_iter().enumerate().map(|(row, text)| match row {
-            0 => Line::of(text::padded(label, LABEL), label_look).and(text, look),
-            _ => Line::of(format!("{:LABEL$}{text}", ""), look),
-        }));
+        for (row, text) in rows.iter().enumerate() {
+            let line = lines.line();
+            match (row, is_plain) {
+                (0, true) => line.and(" ", look),
+                (0, false) if look == Look::Warn => line.pad(label, LABEL, look),
+                (0, false) => line.pad(label, LABEL, Look::Dim),
+                _ => line.pad("", indent, look),
+            };
+            line.and(text, look);
+        }
     }
-    lines
 }
 
 /// The entry that a question is about, where it is about one.

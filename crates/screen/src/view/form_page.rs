@@ -2,72 +2,63 @@
 
 use super::{
     Cursor, Rest,
-    canvas::{Canvas, Line, Look, top},
+    canvas::{Canvas, top},
     frame::{self, skipped},
+    line::{Lines, Look},
 };
 use crate::{
     page::{FormPage, Page, Purpose},
     text,
 };
 
-/// The lines of a form, with the first line of each field.
-pub(super) fn lines(page: &FormPage, width: usize) -> (Vec<Line>, Vec<usize>) {
-    let mut lines = Vec::new();
+/// The lines of a form, and where the first line of each field is.
+pub(super) fn lines(lines: &mut Lines, page: &FormPage, width: usize) -> Vec<usize> {
+    let mut starts = Vec::new();
     // What somebody is asked is there to its end; what a tool says of itself was read before.
     let answers = matches!(page.purpose, Purpose::Answer(_));
     let most = if answers { usize::MAX } else { 4 };
-    let text = text::wrapped(&page.text, width).into_iter().take(most);
-    lines.extend(text.map(|line| Line::of(format!(" {line}"), Look::Dim)));
+    lines.rows(" ", &page.text, width, most, Look::Dim);
     let Some(form) = &page.form else {
-        lines.push(Line::of(" …", Look::Dim));
-        return (lines, Vec::new());
+        lines.put(" …", Look::Dim);
+        return starts;
     };
     let rows = form.rows();
-    let mut starts = Vec::new();
     if rows.is_empty() {
-        starts.push(lines.len());
+        starts.push(lines.0.len());
         let text = match answers {
             true => " It asks for a yes: Ctrl-S says it, Ctrl-N declines.",
             false => " It takes no arguments: Enter runs it.",
         };
-        lines.push(Line::of(text, Look::Plain));
+        lines.put(text, Look::Plain);
     }
     for (index, row) in rows.iter().enumerate() {
-        starts.push(lines.len());
-        let label = format!(
-            "{}{}{}",
-            "  ".repeat(row.depth),
-            row.label,
-            if row.required { "*" } else { "" }
-        );
-        let look = if row.required {
-            Look::Bold
-        } else {
-            Look::Plain
+        starts.push(lines.0.len());
+        let (star, look) = match row.required {
+            true => ("*", Look::Bold),
+            false => ("", Look::Plain),
         };
-        let line = Line::of(if index == form.at { "›" } else { " " }, Look::Key);
-        let line = line
-            .and(text::padded(&label, label_room(width)), look)
+        let (indent, here) = (2 * row.depth, index == form.at);
+        let label = format!("{:indent$}{}{star}", "", row.label);
+        let line = lines.line().and(if here { "›" } else { " " }, Look::Key);
+        line.pad(&label, label_room(width), look)
             .and(" ", Look::Plain);
-        let line = match (&row.shown, &row.default) {
-            (Some(shown), _) => line.and(shown.clone(), Look::Plain),
-            (None, Some(default)) => line.and(format!("({default})"), Look::Dim),
-            (None, None) => line.and(row.kind.clone(), Look::Dim),
+        match (&row.shown, &row.default) {
+            (Some(shown), _) => line.and(shown, Look::Plain),
+            (None, Some(default)) => line.with(Look::Dim, format_args!("({default})")),
+            (None, None) => line.and(&row.kind, Look::Dim),
         };
-        lines.push(line);
         if let Some(fault) = &row.fault {
-            lines.push(Line::of(format!("   {fault}"), Look::Bad));
+            lines.say(Look::Bad, format_args!("   {fault}"));
         }
-        if index == form.at {
+        if here {
             let text = row.description.as_deref().unwrap_or_default();
-            let text = text::wrapped(text, width.saturating_sub(3))
-                .into_iter()
-                .take(3);
-            let text = text.filter(|line| !line.is_empty());
-            lines.extend(text.map(|line| Line::of(format!("   {line}"), Look::Dim)));
+            let text = text::wrapped(text, width.saturating_sub(3));
+            for text in text.iter().take(3).filter(|text| !text.is_empty()) {
+                lines.say(Look::Dim, format_args!("   {text}"));
+            }
         }
     }
-    (lines, starts)
+    starts
 }
 
 fn label_room(width: usize) -> usize {
@@ -87,14 +78,17 @@ fn above(form: &FormPage, lines: usize, starts: &[usize], height: usize) -> usiz
 
 /// How many lines lie above what is seen when one is on a field.
 pub(super) fn hidden(form: &FormPage, width: usize, height: usize) -> usize {
-    let (lines, starts) = lines(form, width);
-    above(form, lines.len(), &starts, height)
+    let mut all = Lines::default();
+    let starts = lines(&mut all, form, width);
+    above(form, all.0.len(), &starts, height)
 }
 
 pub(super) fn draw(page: &Page, form_page: &FormPage, canvas: &mut Canvas<'_>) -> (Cursor, Rest) {
     let width = usize::from(canvas.width());
     let inner = width.saturating_sub(2);
-    let (mut lines, starts) = lines(form_page, inner);
+    let mut all = Lines::default();
+    let starts = lines(&mut all, form_page, inner);
+    let mut lines = all.0;
     let height = usize::from(canvas.height() - frame::AROUND - 1);
     let first = first(page, form_page, lines.len(), &starts, height);
     let rest = Rest {
@@ -123,8 +117,7 @@ pub(super) fn draw(page: &Page, form_page: &FormPage, canvas: &mut Canvas<'_>) -
         let row = row.saturating_add(2);
         cursor = (row < canvas.height() - 2).then_some((column, row));
     }
-    for (row, line) in (2..canvas.height() - 2).zip(lines.iter().skip(first)) {
-        canvas.line(row, line);
-    }
+    let seen = lines.get(first..).unwrap_or_default();
+    canvas.lines(2, canvas.height() - 2, seen);
     (cursor, rest)
 }

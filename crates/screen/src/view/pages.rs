@@ -2,8 +2,10 @@
 
 use super::{
     Cursor, Rest, call_page,
-    canvas::{Canvas, Line, Look},
-    entry, form_page, frame, help, question_page, server_page,
+    canvas::Canvas,
+    entry, form_page, frame, help,
+    line::{Line, Lines, Look},
+    question_page, server_page,
 };
 use crate::{
     limits::TITLE,
@@ -15,11 +17,13 @@ use crate::{
 /// Draws the page in front, and says what of it is not seen.
 pub(super) fn draw(model: &Model, page: &Page, canvas: &mut Canvas<'_>) -> (Cursor, Rest) {
     let width = usize::from(canvas.width());
-    canvas.line(1, &title(model, page));
+    let mut line = Line::default();
+    title(&mut line, model, page);
+    canvas.line(1, &line);
     if let Kind::Form(form) = &page.kind {
         return form_page::draw(page, form, canvas);
     }
-    let lines = lines(model, page, width);
+    let lines = lines(model, page, width).0;
     let height = usize::from(canvas.height() - frame::AROUND - 1);
     if let Some(at) = server_page::chosen(page) {
         canvas.list(2, canvas.height() - 2, &lines, Some(at));
@@ -27,9 +31,8 @@ pub(super) fn draw(model: &Model, page: &Page, canvas: &mut Canvas<'_>) -> (Curs
     }
     let rest = Rest::of(page, lines.len(), height);
     let first = page.scroll.min(lines.len().saturating_sub(height));
-    for (row, line) in (2..canvas.height() - 2).zip(lines.iter().skip(first)) {
-        canvas.line(row, line);
-    }
+    let seen = lines.get(first..).unwrap_or_default();
+    canvas.lines(2, canvas.height() - 2, seen);
     if let Kind::SignIn(page) = &page.kind
         && let Some(row) = (lines.len() - 1)
             .checked_sub(first)
@@ -44,152 +47,121 @@ pub(super) fn draw(model: &Model, page: &Page, canvas: &mut Canvas<'_>) -> (Curs
 }
 
 /// Where one is.
-fn title(model: &Model, page: &Page) -> Line {
-    let view = Line::of(format!(" {} › ", model.view.name()), Look::Dim);
-    let text = match &page.kind {
-        Kind::Server(server) => return server_page::title(view, server, usize::from(model.size.0)),
-        Kind::Form(form) => form.title.clone(),
-        Kind::Run(run) => return call_page::run_title(view, run),
-        Kind::Call(call) => format!("call {}", call.call),
-        Kind::Question(_) => "question".to_owned(),
-        Kind::Confirm(confirm) => confirm.title.clone(),
-        Kind::Output(output) => {
-            let state = match output.ended {
-                None => "runs".to_owned(),
-                Some(Some(0)) => "done".to_owned(),
-                Some(Some(code)) => format!("exit code {code}"),
-                Some(None) => "ended by a signal".to_owned(),
-            };
-            let look = match output.ended {
-                Some(Some(0)) => Look::Good,
-                Some(_) => Look::Bad,
-                None => Look::Warn,
-            };
-            // A long command would push it out of sight.
-            let view = view.and(state, look).and(" · ", Look::Dim);
-            return view.and(output.command.clone(), Look::Bold);
+fn title(line: &mut Line, model: &Model, page: &Page) {
+    let view = model.view.name();
+    line.with(Look::Dim, format_args!(" {view} › "));
+    match &page.kind {
+        Kind::Server(server) => {
+            server_page::title(line, server, usize::from(model.size.0));
+            line
         }
-        Kind::SignIn(page) => format!("sign in to {}", page.name),
-        Kind::Approve(page) => format!("approve {}?", page.name),
-        Kind::Rule(tool) => format!("rule for {tool}"),
-        Kind::Text { title, .. } => title.clone(),
-        Kind::Keys => "keys".to_owned(),
+        Kind::Form(form) => line.and(&form.title, Look::Bold),
+        Kind::Run(run) => {
+            call_page::run_title(line, run);
+            line
+        }
+        Kind::Call(call) => line.with(Look::Bold, format_args!("call {}", call.call)),
+        Kind::Question(_) => line.and("question", Look::Bold),
+        Kind::Confirm(confirm) => line.and(&confirm.title, Look::Bold),
+        Kind::Output(output) => {
+            // A long command would push it out of sight.
+            match output.ended {
+                None => line.and("runs", Look::Warn),
+                Some(Some(0)) => line.and("done", Look::Good),
+                Some(Some(code)) => line.with(Look::Bad, format_args!("exit code {code}")),
+                Some(None) => line.and("ended by a signal", Look::Bad),
+            };
+            line.and(" · ", Look::Dim).and(&output.command, Look::Bold)
+        }
+        Kind::SignIn(page) => line.with(Look::Bold, format_args!("sign in to {}", page.name)),
+        Kind::Approve(page) => line.with(Look::Bold, format_args!("approve {}?", page.name)),
+        Kind::Rule(tool) => line.with(Look::Bold, format_args!("rule for {tool}")),
+        Kind::Text { title, .. } => line.and(title, Look::Bold),
+        Kind::Keys => line.and("keys", Look::Bold),
     };
-    view.and(text, Look::Bold)
 }
 
 /// All lines of a page.
-pub(super) fn lines(model: &Model, page: &Page, width: usize) -> Vec<Line> {
+pub(super) fn lines(model: &Model, page: &Page, width: usize) -> Lines {
     let inner = width.saturating_sub(2);
-    let plain = |line: String| Line::of(format!(" {line}"), Look::Plain);
+    let mut all = Lines::default();
+    let lines = &mut all;
     match &page.kind {
-        Kind::Server(server) => server_page::lines(model, server, inner),
-        Kind::Run(run) => call_page::run(model, run, inner),
-        Kind::Call(call) => call_page::call(model, call, inner),
-        Kind::Question(id) => {
-            let question = model.questions.iter().find(|it| it.id == *id);
-            question.map_or_else(
-                || vec![plain("It has been answered.".to_owned())],
-                |question| question_page::lines(model, question, inner),
-            )
-        }
+        Kind::Server(server) => server_page::lines(lines, model, server, inner),
+        Kind::Run(run) => call_page::run(lines, model, run, inner),
+        Kind::Call(call) => call_page::call(lines, model, call, inner),
+        Kind::Question(id) => match model.question(id) {
+            Some(question) => question_page::lines(lines, model, question, inner),
+            None => lines.put(" It has been answered.", Look::Plain),
+        },
         Kind::Confirm(confirm) => {
-            let mut lines = Vec::new();
             // What is asked is there to its end, also where the bar cuts it.
             if text::columns(&confirm.title) + TITLE > width {
-                let rows = text::wrapped(&confirm.title, inner).into_iter();
-                lines.extend(rows.map(|row| Line::of(format!(" {row}"), Look::Bold)));
+                lines.wrap(&confirm.title, inner, Look::Bold);
             }
-            lines.extend(confirm.lines.iter().flat_map(|it| patch(it, inner)));
-            lines.push(Line::empty());
-            lines.push(
-                Line::of(" y", Look::Key)
-                    .and(" yes   ", Look::Plain)
-                    .and("n", Look::Key)
-                    .and(" no", Look::Plain),
-            );
-            lines
+            for line in &confirm.lines {
+                let look = match line.starts_with('@') {
+                    true => Look::Dim,
+                    false => question_page::signed(line),
+                };
+                lines.wrap(line, inner, look);
+            }
+            answers(lines, " yes   ", " no");
         }
-        Kind::Output(output) => {
-            let wrap = |line: &String| text::wrapped(line, inner);
-            output.lines.iter().flat_map(wrap).map(plain).collect()
-        }
+        Kind::Output(output) => server_page::prose(lines, &output.lines, inner),
         Kind::SignIn(page) => {
-            let mut lines = vec![plain("Sign in on this page:".to_owned()), Line::empty()];
-            lines.extend(text::wrapped(&page.url, inner).into_iter().map(plain));
-            lines.push(Line::empty());
+            lines.put(" Sign in on this page:", Look::Plain);
+            lines.line();
+            lines.wrap(&page.url, inner, Look::Plain);
+            lines.line();
             let told = "Enter opens it in the browser of this machine. Where that cannot come back here, paste the address that the browser ended at:";
-            lines.extend(text::wrapped(told, inner).into_iter().map(plain));
-            lines.push(Line::of(" > ", Look::Key).and(page.pasted.text(), Look::Plain));
-            lines
+            lines.wrap(told, inner, Look::Plain);
+            let line = lines.line().and(" > ", Look::Key);
+            line.and(&page.pasted.text(), Look::Plain);
         }
-        Kind::Approve(page) => {
-            let Some(detail) = &page.detail else {
-                return vec![Line::of(" …", Look::Dim)];
-            };
-            let mut lines = entry::lines(&detail.approval, inner);
-            lines.push(Line::empty());
-            lines.push(
-                Line::of(" y", Look::Key)
-                    .and(" approve   ", Look::Plain)
-                    .and("n", Look::Key)
-                    .and(" reject", Look::Plain),
-            );
-            lines
+        Kind::Approve(page) => match &page.detail {
+            None => lines.put(" …", Look::Dim),
+            Some(detail) => {
+                entry::lines(lines, &detail.approval, inner);
+                answers(lines, " approve   ", " reject");
+            }
+        },
+        Kind::Rule(_) => rules(lines),
+        Kind::Text { lines: text, .. } => server_page::prose(lines, text, inner),
+        Kind::Keys => {
+            for (key, does) in help::all(model).0 {
+                lines.labelled((&format!(" {key}"), 12, Look::Key), does, inner);
+            }
         }
-        Kind::Rule(_) => rules(),
-        Kind::Text { lines, .. } => {
-            let wrap = |line: &String| text::wrapped(line, inner);
-            lines.iter().flat_map(wrap).map(plain).collect()
+        Kind::Form(form) => {
+            form_page::lines(lines, form, inner);
         }
-        Kind::Keys => keys(model, inner),
-        Kind::Form(form) => form_page::lines(form, inner).0,
     }
+    all
+}
+
+/// What can be answered.
+fn answers(lines: &mut Lines, yes: &str, no: &str) {
+    lines.line();
+    let line = lines.line();
+    line.and(" y", Look::Key).and(yes, Look::Plain);
+    line.and("n", Look::Key).and(no, Look::Plain);
 }
 
 /// What can be said of a tool.
-fn rules() -> Vec<Line> {
-    let rules = [
-        ("a", "allow: it is called without a question"),
-        ("s", "ask: each call waits for a yes"),
-        ("d", "deny: it cannot be called, and is not shown"),
-        ("h", "hide: it is not shown in lists"),
-        ("n", "none: what was written here is taken away"),
-    ];
-    let line = |(key, does): (&str, &str)| {
-        Line::of(format!(" {key}"), Look::Key).and(format!("  {does}"), Look::Plain)
-    };
-    let mut lines: Vec<Line> = rules.into_iter().map(line).collect();
-    lines.push(Line::empty());
-    lines.push(Line::of(
+fn rules(lines: &mut Lines) {
+    for (key, does) in [
+        (" a", "  allow: it is called without a question"),
+        (" s", "  ask: each call waits for a yes"),
+        (" d", "  deny: it cannot be called, and is not shown"),
+        (" h", "  hide: it is not shown in lists"),
+        (" n", "  none: what was written here is taken away"),
+    ] {
+        lines.line().and(key, Look::Key).and(does, Look::Plain);
+    }
+    lines.line();
+    lines.put(
         " The difference is shown before anything is written.",
         Look::Plain,
-    ));
-    lines
-}
-
-fn keys(model: &Model, width: usize) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for (key, does) in help::all(model) {
-        let mut parts = text::wrapped(does, width.saturating_sub(12)).into_iter();
-        let first = parts.next().unwrap_or_default();
-        let line = Line::of(text::padded(&format!(" {key}"), 12), Look::Key);
-        lines.push(line.and(first, Look::Plain));
-        lines.extend(parts.map(|part| Line::of(format!("{:12}{part}", ""), Look::Plain)));
-    }
-    lines
-}
-
-/// A line of a difference.
-fn patch(line: &str, width: usize) -> Vec<Line> {
-    let look = match line.as_bytes().first() {
-        Some(b'+') => Look::Added,
-        Some(b'-') => Look::Removed,
-        Some(b'@') => Look::Dim,
-        _ => Look::Plain,
-    };
-    let lines = text::wrapped(line, width).into_iter();
-    lines
-        .map(|line| Line::of(format!(" {line}"), look))
-        .collect()
+    );
 }

@@ -2,7 +2,7 @@
 
 use super::{
     call_page,
-    canvas::{Line, Look},
+    line::{Line, Lines, Look},
     servers,
 };
 use crate::{
@@ -11,38 +11,28 @@ use crate::{
     text,
 };
 use serde_json::Value;
-use switchboard_api::servers::Detail;
+use std::fmt;
+use switchboard_api::{servers::Detail, state::Server};
+
+/// Columns of a label.
+pub(super) const LABEL: usize = 9;
 
 /// Its name, cut where the tabs would be pushed out of sight, and the tabs. Where there is
 /// no room for all of them the open one is there.
-pub(super) fn title(before: Line, page: &ServerPage, width: usize) -> Line {
+pub(super) fn title(line: &mut Line, page: &ServerPage, width: usize) {
     let all: usize = Tab::ALL.iter().map(|tab| tab.name().len() + 1).sum();
-    let room = width.saturating_sub(before.columns() + all + 4);
-    let mut line = before
-        .and(text::cut(&page.name, room.max(8)), Look::Bold)
-        .and(" ", Look::Plain);
-    if width < all {
-        let (at, of) = (
-            Tab::ALL.iter().position(|tab| *tab == page.tab),
-            Tab::ALL.len(),
-        );
-        let text = format!(" [{}] {} of {of}", page.tab.name(), at.unwrap_or(0) + 1);
-        return line.and(text, Look::Key);
-    }
-    for tab in Tab::ALL {
-        let look = if tab == page.tab {
-            Look::Key
-        } else {
-            Look::Dim
+    let room = width.saturating_sub(line.columns() + all + 4);
+    line.and(&text::cut(&page.name, room.max(8)), Look::Bold);
+    line.and(" ", Look::Plain);
+    for (at, tab) in (1..).zip(Tab::ALL) {
+        let (name, of) = (tab.name(), Tab::ALL.len());
+        match (tab == page.tab, width < all) {
+            (true, true) => line.with(Look::Key, format_args!(" [{name}] {at} of {of}")),
+            (true, false) => line.with(Look::Key, format_args!(" [{name}]")),
+            (false, true) => line,
+            (false, false) => line.with(Look::Dim, format_args!(" {name}")),
         };
-        let text = if tab == page.tab {
-            format!(" [{}]", tab.name())
-        } else {
-            format!(" {}", tab.name())
-        };
-        line = line.and(text, look);
     }
-    line
 }
 
 /// Which line one is on, where the page is a list.
@@ -56,34 +46,44 @@ pub(super) fn chosen(page: &Page) -> Option<usize> {
     }
 }
 
-pub(super) fn lines(model: &Model, page: &ServerPage, width: usize) -> Vec<Line> {
-    let waiting = || vec![Line::of(" …", Look::Dim)];
-    match page.tab {
-        Tab::Overview => overview(model, page, width),
-        Tab::Tools | Tab::Resources | Tab::Prompts => match page.rows() {
-            None => waiting(),
-            // Those that it has may be below what it has none of.
-            Some(items) if items.is_empty() && is_half(page) => waiting(),
-            Some(items) if items.is_empty() => {
-                let what = match page.tab {
-                    Tab::Resources => "resources and no templates",
-                    tab => tab.name(),
-                };
-                vec![Line::of(format!(" It lists no {what}."), Look::Dim)]
+pub(super) fn lines(lines: &mut Lines, model: &Model, page: &ServerPage, width: usize) {
+    const WAITING: &str = " …";
+    let told = match page.tab {
+        Tab::Overview => {
+            overview(lines, model, page, width);
+            return;
+        }
+        Tab::Tools | Tab::Resources | Tab::Prompts => {
+            match page.rows() {
+                None => lines.put(WAITING, Look::Dim),
+                // Those that it has may be below what it has none of.
+                Some(items) if items.is_empty() && is_half(page) => {
+                    lines.put(WAITING, Look::Dim);
+                }
+                Some(items) if items.is_empty() => {
+                    let what = match page.tab {
+                        Tab::Resources => "resources and no templates",
+                        tab => tab.name(),
+                    };
+                    lines.say(Look::Dim, format_args!(" It lists no {what}."));
+                }
+                Some(items) => {
+                    for it in items {
+                        item(lines.line(), it, width);
+                    }
+                }
             }
-            Some(items) => items.iter().map(|it| item(it, width)).collect(),
-        },
-        Tab::Stderr => match &page.stderr {
-            None => waiting(),
-            Some(lines) if lines.is_empty() => {
-                vec![Line::of(" It wrote nothing to its stderr.", Look::Dim)]
-            }
-            Some(lines) => prose(lines, width),
-        },
-        Tab::Explain => page
-            .explained
-            .as_ref()
-            .map_or_else(waiting, |it| prose(it, width)),
+            return;
+        }
+        Tab::Stderr => &page.stderr,
+        Tab::Explain => &page.explained,
+    };
+    match told {
+        None => lines.put(WAITING, Look::Dim),
+        Some(told) if told.is_empty() && page.tab == Tab::Stderr => {
+            lines.put(" It wrote nothing to its stderr.", Look::Dim);
+        }
+        Some(told) => prose(lines, told, width),
     }
 }
 
@@ -92,149 +92,126 @@ fn is_half(page: &ServerPage) -> bool {
     page.tab == Tab::Resources && page.templates.is_none()
 }
 
-fn prose(lines: &[String], width: usize) -> Vec<Line> {
-    let wrapped = lines.iter().flat_map(|line| text::wrapped(line, width));
-    wrapped
-        .map(|line| Line::of(format!(" {line}"), Look::Plain))
-        .collect()
+/// Lines as they are, each on as many as it takes.
+pub(super) fn prose(lines: &mut Lines, told: &[String], width: usize) {
+    for line in told {
+        lines.wrap(line, width, Look::Plain);
+    }
 }
 
-fn item(item: &Value, width: usize) -> Line {
+fn item(line: &mut Line, item: &Value, width: usize) {
     let text = |key: &str| item.get(key).and_then(Value::as_str);
-    let name = text("name")
-        .or(text("uri"))
-        .or(text("uriTemplate"))
-        .unwrap_or("?");
-    let more = text("description")
-        .or(text("title"))
-        .or(text("uri"))
-        .unwrap_or_default();
-    let first = more.lines().next().unwrap_or_default();
+    let (uri, template) = (text("uri"), text("uriTemplate"));
+    let name = text("name").or(uri).or(template).unwrap_or("?");
+    let more = text("description").or(text("title")).or(uri);
+    let first = more.unwrap_or_default().lines().next().unwrap_or_default();
     let room = (width / 3).clamp(10, 30);
-    if let (None, Some(template)) = (text("uri"), text("uriTemplate")) {
-        let first = match first {
-            "" => String::new(),
-            first => format!("  {first}"),
-        };
-        return Line::of(format!(" {}", text::padded(name, room)), Look::Plain)
-            .and(" template ", Look::Key)
+    line.and(" ", Look::Plain).pad(name, room, Look::Plain);
+    if let (None, Some(template)) = (uri, template) {
+        let gap = if first.is_empty() { "" } else { "  " };
+        line.and(" template ", Look::Key)
             .and(template, Look::Plain)
-            .and(first, Look::Dim);
+            .with(Look::Dim, format_args!("{gap}{first}"));
+        return;
     }
-    Line::of(format!(" {}", text::padded(name, room)), Look::Plain)
-        .and(" ", Look::Plain)
-        .and(first, Look::Dim)
+    line.and(" ", Look::Plain).and(first, Look::Dim);
 }
 
-fn overview(model: &Model, page: &ServerPage, width: usize) -> Vec<Line> {
+fn overview(lines: &mut Lines, model: &Model, page: &ServerPage, width: usize) {
     let Some(server) = model.server(&page.name) else {
-        return vec![Line::of(" It is not configured any more.", Look::Dim)];
+        lines.put(" It is not configured any more.", Look::Dim);
+        return;
     };
-    let mut lines = servers::about(model, server);
-    lines.push(Line::empty());
-    let number = |value: Option<usize>| value.map_or("–".to_owned(), |it| it.to_string());
-    let file = server.file.clone().map(|file| match server.line {
-        Some(line) => format!("{file}:{line}"),
-        None => file,
-    });
-    let counted = |count: Option<usize>, one: &str| match count {
-        Some(count) => text::many(count, one, &format!("{one}s")),
-        None => format!("– {one}s"),
+    servers::about(lines, model, server);
+    lines.line();
+    let mut fact = |what: &str, fact: fmt::Arguments<'_>| {
+        lines.labelled((what, LABEL, Look::Dim), &fmt::format(fact), width);
     };
-    let [resources, templates, prompts] = page.counts;
-    let mut lists = vec![
-        counted(server.tools, "tool"),
-        counted(server.resources.or(resources), "resource"),
-        counted(server.prompts.or(prompts), "prompt"),
-    ];
-    if templates.is_some_and(|count| count > 0) {
-        lists.insert(2, counted(templates, "template"));
+    fact(" runs", format_args!("{}", server.target));
+    if let Some(file) = &server.file {
+        let line = text::around(":", server.line, "");
+        fact(" from", format_args!("{file}{line}"));
     }
-    let lists = format!(
-        "{}; about {} tokens",
-        lists.join(", "),
-        number(server.tokens)
+    fact(
+        " scope",
+        format_args!("{} ({})", server.scope, server.transport),
     );
-    let use_ = format!(
-        "{}, {}, {} in flight, restarts: {}",
-        text::many(server.clients, "client", "clients"),
-        text::many(server.copies, "copy", "copies"),
-        text::many(server.in_flight, "call", "calls"),
-        server.restarts
+    if let Some(speaks) = server.version.as_ref().or(server.era.as_ref()) {
+        fact(" speaks", format_args!("{speaks}"));
+    }
+    let lists = fmt::from_fn(|f| lists(server, page, f));
+    let tokens = text::or(server.tokens, "–");
+    fact(" lists", format_args!("{lists}; about {tokens} tokens"));
+    fact(
+        " use",
+        format_args!(
+            "{}, {}, {} in flight, restarts: {}",
+            text::many(server.clients, "client", "clients"),
+            text::many(server.copies, "copy", "copies"),
+            text::many(server.in_flight, "call", "calls"),
+            server.restarts
+        ),
     );
-    let facts = [
-        ("runs", Some(server.target.clone())),
-        ("from", file),
-        (
-            "scope",
-            Some(format!("{} ({})", server.scope, server.transport)),
-        ),
-        ("speaks", server.version.clone().or(server.era.clone())),
-        ("lists", Some(lists)),
-        ("use", Some(use_)),
-        ("memory", server.memory.map(text::bytes)),
-        (
-            "held",
-            (server.held > 0).then(|| {
-                let many = text::many(server.held, "definition waits", "definitions wait");
-                format!("{many} for approval: A shows them")
-            }),
-        ),
-    ];
-    for (what, fact) in facts {
-        lines.extend(
-            fact.into_iter()
-                .flat_map(|fact| labelled(what, &fact, width)),
-        );
+    if let Some(memory) = server.memory {
+        fact(" memory", format_args!("{}", text::bytes(memory)));
+    }
+    if server.held > 0 {
+        let many = text::many(server.held, "definition waits", "definitions wait");
+        fact(" held", format_args!("{many} for approval: A shows them"));
     }
     if let Some(detail) = &page.detail {
-        lines.extend(told(model, detail, width));
+        told(lines, model, detail, width);
     }
-    lines
 }
 
-fn labelled(what: &str, fact: &str, width: usize) -> Vec<Line> {
-    let mut parts = text::wrapped(fact, width.saturating_sub(9)).into_iter();
-    let first = parts.next().unwrap_or_default();
-    let label = text::padded(&format!(" {what}"), 9);
-    let mut lines = vec![Line::of(label, Look::Dim).and(first, Look::Plain)];
-    lines.extend(parts.map(|part| Line::of(format!("{:9}{part}", ""), Look::Plain)));
-    lines
+/// How many of each it lists.
+fn lists(server: &Server, page: &ServerPage, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let [resources, templates, prompts] = page.counts;
+    let mut gap = "";
+    for (count, one) in [
+        (server.tools, "tool"),
+        (server.resources.or(resources), "resource"),
+        (templates, "template"),
+        (server.prompts.or(prompts), "prompt"),
+    ] {
+        // Few have any, and most do not say so.
+        if one == "template" && count.unwrap_or(0) == 0 {
+            continue;
+        }
+        let s = if count == Some(1) { "" } else { "s" };
+        write!(f, "{gap}{} {one}{s}", text::or(count, "–"))?;
+        gap = ", ";
+    }
+    Ok(())
 }
 
 /// What it said when it was met, and who uses it.
-fn told(model: &Model, detail: &Detail, width: usize) -> Vec<Line> {
-    let mut lines = Vec::new();
+fn told(lines: &mut Lines, model: &Model, detail: &Detail, width: usize) {
     for process in &detail.processes {
-        let memory = process.memory.map_or("–".to_owned(), text::bytes);
-        let since = process
-            .since
-            .map(|at| format!(" since {}", model.clock(at)));
-        let text = format!("{} · {memory}{}", process.pid, since.unwrap_or_default());
-        lines.extend(labelled("process", &text, width));
+        let memory = text::or(process.memory.map(text::bytes), "–");
+        let since = process.since.map(|at| model.clock(at));
+        let since = text::around(" since ", since, "");
+        let text = format!("{} · {memory}{since}", process.pid);
+        lines.labelled((" process", LABEL, Look::Dim), &text, width);
     }
     for client in &detail.clients {
         let name = client.name.as_deref().unwrap_or("?");
-        lines.extend(labelled(
-            "client",
-            &format!("{name} as {}", client.principal),
-            width,
-        ));
+        let text = format!("{name} as {}", client.principal);
+        lines.labelled((" client", LABEL, Look::Dim), &text, width);
     }
     if let Some(instructions) = &detail.instructions {
-        lines.push(Line::empty());
-        lines.push(Line::of(" its instructions:", Look::Dim));
-        lines.extend(prose(std::slice::from_ref(instructions), width));
+        lines.line();
+        lines.put(" its instructions:", Look::Dim);
+        lines.wrap(instructions, width, Look::Plain);
     }
     for (what, value) in [
-        ("it said:", &detail.hello),
-        ("its capabilities:", &detail.capabilities),
+        (" it said:", &detail.hello),
+        (" its capabilities:", &detail.capabilities),
     ] {
         if let Some(value) = value {
-            lines.push(Line::empty());
-            lines.push(Line::of(format!(" {what}"), Look::Dim));
-            lines.extend(call_page::tree(value, width));
+            lines.line();
+            lines.put(what, Look::Dim);
+            call_page::tree(lines, value, width);
         }
     }
-    lines
 }

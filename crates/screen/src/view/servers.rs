@@ -1,12 +1,18 @@
 //! The view of servers: state, sign-in and usability are three columns, and below the list
 //! stands of the chosen one when and by which request each was seen.
 
-use super::canvas::{Canvas, Line, Look, cells};
+use super::{
+    canvas::{Canvas, Columns},
+    line::{Line, Lines, Look},
+};
 use crate::{
     model::{Model, in_a_word, is_void, state_word},
     text,
 };
 use switchboard_api::state::{Seen, Server};
+
+/// What nobody knows.
+const UNKNOWN: &str = "unknown";
 
 /// Columns for what a row shows.
 struct Room {
@@ -29,6 +35,14 @@ impl Room {
             why: if width >= 100 { width - 95 } else { 0 },
         }
     }
+
+    fn columns(&self) -> [usize; 10] {
+        let name = self.name + 1;
+        match self.three {
+            true => [name, 10, 11, 7, self.era, 5, 6, 4, 6, self.why],
+            false => [name, 11, 5, 0, 0, 0, 0, 0, 0, 0],
+        }
+    }
 }
 
 pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) {
@@ -39,94 +53,80 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) {
         return;
     }
     let room = Room::of(usize::from(canvas.width()));
-    canvas.line(1, &head(&room));
-    let mut rows = Vec::new();
+    let wide = room.columns();
+    let mut columns = Columns::new(&wide);
+    canvas.line(1, &head(&room, &mut columns));
     let mut chosen = None;
     let mut scope = None;
     for (index, server) in servers.iter().enumerate() {
         if scope != Some(&server.scope) {
             scope = Some(&server.scope);
-            rows.push(Line::of(format!(" {}", server.scope), Look::Dim));
+            columns
+                .rows
+                .say(Look::Dim, format_args!(" {}", server.scope));
         }
         if index == model.list().at {
-            chosen = Some(rows.len());
+            chosen = Some(columns.rows.0.len());
         }
-        rows.push(match model.is_lost() {
-            true => row(&unseen(server), &room),
-            false => row(server, &room),
-        });
+        row(server, model.is_lost(), &room, &mut columns);
     }
     // Of the chosen one three lines are shown, and a fourth where it says why.
-    let server = servers.get(model.list().at).copied();
-    let below = server
-        .map(|server| about(model, server))
-        .unwrap_or_default();
-    let most = canvas.beside(canvas.height() / 2).min(below.len());
+    let mut below = Lines::default();
+    if let Some(server) = servers.get(model.list().at) {
+        about(&mut below, model, server);
+    }
+    let most = canvas.beside(canvas.height() / 2).min(below.0.len());
     let split = bottom - u16::try_from(most).unwrap_or(0);
-    canvas.list(2, split, &rows, chosen);
-    for (row, line) in (split..bottom).zip(&below) {
-        canvas.line(row, line);
-    }
+    canvas.list(2, split, &columns.rows.0, chosen);
+    canvas.lines(split, bottom, &below.0);
 }
 
-fn head(room: &Room) -> Line {
-    if !room.three {
-        let name = text::padded(" name", room.name + 1);
-        return cells(&[
-            (&name, room.name + 1, Look::Bold),
-            ("state", 11, Look::Bold),
-            ("tools", 5, Look::Bold),
-        ]);
-    }
-    cells(&[
-        (" name", room.name + 1, Look::Bold),
-        ("state", 10, Look::Bold),
-        ("sign-in", 11, Look::Bold),
-        ("usable", 7, Look::Bold),
-        ("era", room.era, Look::Bold),
-        ("tools", 5, Look::Bold),
-        ("tokens", 6, Look::Bold),
-        ("used", 4, Look::Bold),
-        ("memory", 6, Look::Bold),
-        ("why", room.why, Look::Bold),
-    ])
+fn head(room: &Room, columns: &mut Columns<'_>) -> Line {
+    columns.head(match room.three {
+        true => " name|state|sign-in|usable|era|tools|tokens|used|memory|why",
+        false => " name|state|tools",
+    })
 }
 
-fn row(server: &Server, room: &Room) -> Line {
-    let number =
-        |value: Option<usize>| value.map_or("–".to_owned(), |value| text::count(value as u64));
-    let name = format!(" {}", server.name);
-    let tools = number(server.tools);
-    if !room.three {
-        let word = in_a_word(server);
-        return cells(&[
-            (&name, room.name + 1, Look::Plain),
-            (word, 11, worst(server)),
-            (&tools, 5, Look::Plain),
-        ]);
+/// A server. Of one whose gateway is gone nobody can tell any more how it is.
+fn row(server: &Server, is_lost: bool, room: &Room, columns: &mut Columns<'_>) {
+    let count = |value: Option<usize>| text::or(value.map(|it| text::count(it as u64)), "–");
+    columns.row();
+    columns.with(Look::Plain, format_args!(" {}", server.name));
+    let (state, look) = match (is_lost, room.three) {
+        (true, _) => (UNKNOWN, Look::Dim),
+        (false, true) => (state_word(server), state_look(server)),
+        (false, false) => (in_a_word(server), worst(server)),
+    };
+    columns.cell(state, look);
+    if room.three {
+        let (sign_in, usable) = match is_lost {
+            true => ((UNKNOWN, Look::Dim), (UNKNOWN, Look::Dim)),
+            false => (
+                (word(&server.sign_in), sign_in_look(server)),
+                (word(&server.usable), usable_look(server)),
+            ),
+        };
+        columns.cell(sign_in.0, sign_in.1);
+        columns.cell(usable.0, usable.1);
+        columns.cell(server.era.as_deref().unwrap_or("–"), Look::Plain);
     }
-    let era = server.era.as_deref().unwrap_or("–");
-    let tokens = number(server.tokens);
-    let clients = text::count(server.clients as u64);
-    let memory = server.memory.map_or("–".to_owned(), text::bytes);
-    let why = why(server).unwrap_or_default();
-    cells(&[
-        (&name, room.name + 1, Look::Plain),
-        (state_word(server), 10, state_look(server)),
-        (word(&server.sign_in), 11, sign_in_look(server)),
-        (word(&server.usable), 7, usable_look(server)),
-        (era, room.era, Look::Plain),
-        (&tools, 5, Look::Plain),
-        (&tokens, 6, Look::Plain),
-        (&clients, 4, Look::Plain),
-        (&memory, 6, Look::Plain),
-        (why, room.why, Look::Dim),
-    ])
+    columns.with(Look::Plain, format_args!("{}", count(server.tools)));
+    if room.three {
+        columns.with(Look::Plain, format_args!("{}", count(server.tokens)));
+        let clients = text::count(server.clients as u64);
+        columns.with(Look::Plain, format_args!("{clients}"));
+        let memory = server.memory.filter(|_| !is_lost);
+        let memory = text::or(memory.map(text::bytes), "–");
+        columns.with(Look::Plain, format_args!("{memory}"));
+        let why = why(server).filter(|_| !is_lost);
+        columns.cell(why.unwrap_or_default(), Look::Dim);
+    }
 }
 
 fn word(seen: &Seen) -> &str {
     match seen.word.as_str() {
-        "" => "unknown",
+        "" => UNKNOWN,
         "none-needed" => "none",
         word => word,
     }
@@ -171,94 +171,60 @@ fn worst(server: &Server) -> Look {
 }
 
 /// State, sign-in and usability, each with when and by what it was seen.
-pub(super) fn about(model: &Model, server: &Server) -> Vec<Line> {
-    let before = match model.is_lost() {
-        true => vec![Line::of(" as it was when the gateway went:", Look::Warn)],
-        false => Vec::new(),
-    };
-    let mut lines = vec![
-        seen(
-            model,
-            "state",
-            state_word(server),
-            &server.state,
-            state_look(server),
-        ),
-        seen(
-            model,
-            "sign-in",
-            word(&server.sign_in),
-            &server.sign_in,
-            sign_in_look(server),
-        ),
-        seen(
-            model,
-            "usable",
-            word(&server.usable),
-            &server.usable,
-            usable_look(server),
-        ),
+pub(super) fn about(lines: &mut Lines, model: &Model, server: &Server) {
+    if model.is_lost() {
+        lines.put(" as it was when the gateway went:", Look::Warn);
+    }
+    let (state, sign_in, usable) = (&server.state, &server.sign_in, &server.usable);
+    let all = [
+        (" state", state_word(server), state, state_look(server)),
+        (" sign-in", word(sign_in), sign_in, sign_in_look(server)),
+        (" usable", word(usable), usable, usable_look(server)),
     ];
-    let all = [&server.state, &server.sign_in, &server.usable];
+    for (what, word, seen, look) in all {
+        let line = lines.line().pad(what, 9, Look::Dim).pad(word, 12, look);
+        if let Some(at) = seen.at {
+            line.with(Look::Plain, format_args!("{}", model.clock(at)));
+        }
+        if let Some(by) = &seen.by {
+            line.and(" by ", Look::Dim).and(by, Look::Plain);
+        }
+        if let Some(reason) = &seen.reason {
+            line.and("  ", Look::Plain).and(reason, Look::Plain);
+        }
+    }
+    let all = [state, sign_in, usable];
     if let Some(hint) = all.into_iter().find_map(|seen| seen.hint.as_deref()) {
-        lines.push(Line::of(" do: ", Look::Key).and(hint, Look::Plain));
+        lines.line().and(" do: ", Look::Key).and(hint, Look::Plain);
     }
-    before.into_iter().chain(lines).collect()
-}
-
-/// A server of which nobody can tell any more how it is.
-fn unseen(server: &Server) -> Server {
-    Server {
-        state: Seen::default(),
-        sign_in: Seen::default(),
-        usable: Seen::default(),
-        memory: None,
-        ..server.clone()
-    }
-}
-
-fn seen(model: &Model, what: &str, word: &str, seen: &Seen, look: Look) -> Line {
-    let mut line =
-        Line::of(text::padded(&format!(" {what}"), 9), Look::Dim).and(text::padded(word, 12), look);
-    if let Some(at) = seen.at {
-        line = line.and(model.clock(at), Look::Plain);
-    }
-    if let Some(by) = &seen.by {
-        line = line.and(" by ", Look::Dim).and(by.clone(), Look::Plain);
-    }
-    if let Some(reason) = &seen.reason {
-        line = line.and("  ", Look::Plain).and(reason.clone(), Look::Plain);
-    }
-    line
 }
 
 /// What a key or a command does, on as many lines as it takes.
-fn step(key: &str, does: &str, width: usize) -> Vec<Line> {
+fn step(lines: &mut Lines, key: &str, does: &str, width: usize) {
     let mut left = key.chars().count();
-    let rows = text::wrapped(&format!("{key} {does}"), width.saturating_sub(4));
-    let mut lines = Vec::new();
-    for row in rows {
-        let indent = if lines.is_empty() { "  " } else { "    " };
-        let typed: String = row.chars().take(left).collect();
-        let rest: String = row.chars().skip(left).collect();
+    let mut indent = "  ";
+    for row in text::wrapped(&format!("{key} {does}"), width.saturating_sub(4)) {
+        let at = row.char_indices().nth(left).map_or(row.len(), |(at, _)| at);
+        let (typed, rest) = row.split_at(at);
         // The space at which it was broken is gone.
         left = left.saturating_sub(row.chars().count() + 1);
-        lines.push(Line::of(format!("{indent}{typed}"), Look::Key).and(rest, Look::Plain));
+        let line = lines.line();
+        line.with(Look::Key, format_args!("{indent}{typed}"));
+        line.and(rest, Look::Plain);
+        indent = "    ";
     }
-    lines
 }
 
 /// Nothing is there: what to do about that.
 fn empty(model: &Model, canvas: &mut Canvas<'_>) {
-    let lines = if !model.known {
-        vec![Line::of(" …", Look::Dim)]
+    let mut lines = Lines::default();
+    if !model.known {
+        lines.put(" …", Look::Dim);
     } else if !model.list().filter.is_empty() {
-        vec![Line::of(" nothing fits the filter", Look::Dim)]
+        lines.put(" nothing fits the filter", Look::Dim);
     } else {
-        let mut lines = vec![
-            Line::of(" No server is configured here yet.", Look::Bold),
-            Line::empty(),
-        ];
+        lines.put(" No server is configured here yet.", Look::Bold);
+        lines.line();
         let width = usize::from(canvas.width());
         for (key, does) in [
             ("n", "adds one: its name, -- and a command, or an address"),
@@ -268,11 +234,8 @@ fn empty(model: &Model, canvas: &mut Canvas<'_>) {
                 "adds one that comes along",
             ),
         ] {
-            lines.extend(step(key, does, width));
+            step(&mut lines, key, does, width);
         }
-        lines
-    };
-    for (row, line) in (2..canvas.height() - 2).zip(&lines) {
-        canvas.line(row, line);
     }
+    canvas.lines(2, canvas.height() - 2, &lines.0);
 }

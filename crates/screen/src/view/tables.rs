@@ -1,52 +1,46 @@
 //! The views that are one table each.
 
 use super::{
-    canvas::{Canvas, Line, Look, cells},
-    question_page,
+    canvas::{Canvas, Columns},
+    line::{Line, Lines, Look},
 };
 use crate::{
     limits::NARROW,
     model::{ClientRow, Doctor, Model},
     text,
 };
-use switchboard_api::{
-    calls::Call,
-    questions::{Kind, Question},
-    tools::Tool,
-};
+use switchboard_api::{questions::Kind, tools::Tool};
 
 /// A table: what stands above it, its rows, and what is said of the chosen one.
-fn table(canvas: &mut Canvas<'_>, head: &Line, rows: &[Line], at: usize, below: &[Line]) {
-    let bottom = canvas.height() - 2;
+fn table(model: &Model, canvas: &mut Canvas<'_>, head: &Line, rows: &Lines, below: &Lines) {
+    let (bottom, below) = (canvas.height() - 2, &below.0);
     let most = canvas.beside(canvas.height() / 3).min(below.len());
     let split = bottom - u16::try_from(most).unwrap_or(0);
     canvas.line(1, head);
-    canvas.list(2, split, rows, Some(at));
-    for (row, line) in (split..bottom).zip(below) {
-        canvas.line(row, line);
-    }
+    canvas.list(2, split, &rows.0, Some(model.list().at));
+    canvas.lines(split, bottom, below);
 }
 
 /// Nothing to show, and why; of a gateway that is gone nobody knows what there would be.
 fn nothing(model: &Model, canvas: &mut Canvas<'_>, what: &str, text: &str) {
-    let gone = format!("The gateway is gone: nobody knows {what}.");
-    say(canvas, if model.is_lost() { &gone } else { text });
-}
-
-fn say(canvas: &mut Canvas<'_>, text: &str) {
-    let width = usize::from(canvas.width()).saturating_sub(2);
-    let lines = text::wrapped(text, width);
-    for (row, line) in (2..canvas.height() - 2).zip(lines) {
-        canvas.line(row, &Line::of(format!(" {line}"), Look::Dim));
+    match model.is_lost() {
+        true => say(
+            canvas,
+            &format!("The gateway is gone: nobody knows {what}."),
+        ),
+        false => say(canvas, text),
     }
 }
 
-fn paragraph(text: &str, width: usize, most: usize, look: Look) -> Vec<Line> {
-    let lines = text::wrapped(text, width.saturating_sub(2)).into_iter();
-    let lines = lines.take(most);
-    lines
-        .map(|line| Line::of(format!(" {line}"), look))
-        .collect()
+fn say(canvas: &mut Canvas<'_>, text: &str) {
+    let mut lines = Lines::default();
+    let width = usize::from(canvas.width()).saturating_sub(2);
+    lines.wrap(text, width, Look::Dim);
+    canvas.lines(2, canvas.height() - 2, &lines.0);
+}
+
+fn paragraph(lines: &mut Lines, text: &str, width: usize, look: Look) {
+    lines.rows(" ", text, width.saturating_sub(2), 3, look);
 }
 
 pub(super) fn tools(model: &Model, canvas: &mut Canvas<'_>) {
@@ -72,31 +66,24 @@ pub(super) fn tools(model: &Model, canvas: &mut Canvas<'_>) {
         _ => (width.saturating_sub(7), 0),
     };
     let rest = if wide { 6 } else { 0 };
-    let head = cells(&[
-        (" tool", name, Look::Bold),
-        ("server", server, Look::Bold),
-        ("rule", 5, Look::Bold),
-        ("tokens", rest, Look::Bold),
-        ("calls", rest, Look::Bold),
-    ]);
-    let row = |tool: &&Tool| {
-        let title = format!(" {}", tool.name);
+    let room = [name, server, 5, rest, rest];
+    let mut columns = Columns::new(&room);
+    let head = columns.head(" tool|server|rule|tokens|calls");
+    for tool in &tools {
         let look = if tool.hidden { Look::Dim } else { Look::Plain };
-        cells(&[
-            (&title, name, look),
-            (&tool.server, server, Look::Dim),
-            (decision(tool), 5, decision_look(tool)),
-            (&text::count(tool.tokens as u64), rest, Look::Plain),
-            (&text::count(tool.calls), rest, Look::Plain),
-        ])
-    };
-    let rows: Vec<Line> = tools.iter().map(row).collect();
-    let at = model.list().at;
-    let below = tools
-        .get(at)
-        .map(|tool| about_tool(tool, width))
-        .unwrap_or_default();
-    table(canvas, &head, &rows, at, &below);
+        columns.row();
+        columns.with(look, format_args!(" {}", tool.name));
+        columns.cell(&tool.server, Look::Dim);
+        columns.cell(decision(tool), decision_look(tool));
+        for count in [tool.tokens as u64, tool.calls] {
+            columns.with(Look::Plain, format_args!("{}", text::count(count)));
+        }
+    }
+    let mut below = Lines::default();
+    if let Some(tool) = tools.get(model.list().at) {
+        about_tool(&mut below, tool, width);
+    }
+    table(model, canvas, &head, &columns.rows, &below);
 }
 
 fn decision(tool: &Tool) -> &str {
@@ -117,18 +104,17 @@ fn decision_look(tool: &Tool) -> Look {
     }
 }
 
-fn about_tool(tool: &Tool, width: usize) -> Vec<Line> {
-    let mut lines = vec![Line::of(format!(" {}", tool.canonical), Look::Bold)];
+fn about_tool(lines: &mut Lines, tool: &Tool, width: usize) {
+    lines.say(Look::Bold, format_args!(" {}", tool.canonical));
     let text = tool.description.as_deref().or(tool.title.as_deref());
-    lines.extend(paragraph(text.unwrap_or_default(), width, 3, Look::Plain));
+    paragraph(lines, text.unwrap_or_default(), width, Look::Plain);
     if let Some(rule) = &tool.rule {
-        lines.push(Line::of(format!(" {} by {rule}", tool.decision), Look::Dim));
+        lines.say(Look::Dim, format_args!(" {} by {rule}", tool.decision));
     }
-    lines
 }
 
 pub(super) fn traffic(model: &Model, canvas: &mut Canvas<'_>) {
-    let calls = model.shown_calls();
+    let calls = &model.calls;
     if calls.is_empty() {
         nothing(
             model,
@@ -150,43 +136,37 @@ pub(super) fn traffic(model: &Model, canvas: &mut Canvas<'_>) {
     let columns = |only: usize| if wide { only } else { 0 };
     let besides = |only: usize| if narrow { 0 } else { only };
     let outcome = if narrow { 7 } else { 9 };
-    let head = cells(&[
-        (" at", besides(9), Look::Bold),
-        ("what", name, Look::Bold),
-        ("server", columns(14), Look::Bold),
-        ("client", columns(12), Look::Bold),
-        ("outcome", outcome, Look::Bold),
-        ("took", besides(7), Look::Bold),
-    ]);
-    let row = |call: &&Call| {
-        let at = format!(" {}", model.clock(call.at));
-        let what = call.name.as_deref().unwrap_or(&call.method);
-        let client = call.client.as_deref().unwrap_or(&call.principal);
-        let took = call.took.map_or("…".to_owned(), text::took);
-        cells(&[
-            (&at, besides(9), Look::Dim),
-            (what, name, Look::Plain),
-            (
-                call.server.as_deref().unwrap_or("–"),
-                columns(14),
-                Look::Plain,
+    let room = [
+        besides(9),
+        name,
+        columns(14),
+        columns(12),
+        outcome,
+        besides(7),
+    ];
+    let mut columns = Columns::new(&room);
+    let head = columns.head(" at|what|server|client|outcome|took");
+    for call in calls {
+        columns.row();
+        columns.with(Look::Dim, format_args!(" {}", model.clock(call.at)));
+        columns.cell(call.name.as_ref().unwrap_or(&call.method), Look::Plain);
+        columns.cell(call.server.as_deref().unwrap_or("–"), Look::Plain);
+        columns.cell(call.client.as_ref().unwrap_or(&call.principal), Look::Dim);
+        columns.cell(&call.outcome, outcome_look(&call.outcome));
+        let took = text::or(call.took.map(text::took), "…");
+        columns.with(Look::Plain, format_args!("{took}"));
+    }
+    let mut below = Lines::default();
+    if let Some(call) = calls.get(model.list().at) {
+        below.say(
+            Look::Dim,
+            format_args!(
+                " {} {} → {} bytes, about {} tokens",
+                call.method, call.bytes_in, call.bytes_out, call.tokens
             ),
-            (client, columns(12), Look::Dim),
-            (&call.outcome, outcome, outcome_look(&call.outcome)),
-            (&took, besides(7), Look::Plain),
-        ])
-    };
-    let rows: Vec<Line> = calls.iter().map(row).collect();
-    let at = model.list().at;
-    let mut below = Vec::new();
-    if let Some(call) = calls.get(at) {
-        let text = format!(
-            " {} {} → {} bytes, about {} tokens",
-            call.method, call.bytes_in, call.bytes_out, call.tokens
         );
-        below.push(Line::of(text, Look::Dim));
         if let Some(error) = &call.error {
-            below.push(Line::of(format!(" {error}"), Look::Bad));
+            below.say(Look::Bad, format_args!(" {error}"));
         }
     }
     let tap = if model.state.tap.armed {
@@ -194,8 +174,8 @@ pub(super) fn traffic(model: &Model, canvas: &mut Canvas<'_>) {
     } else {
         " messages are not kept: t keeps them"
     };
-    below.push(Line::of(tap, Look::Dim));
-    table(canvas, &head, &rows, at, &below);
+    below.put(tap, Look::Dim);
+    table(model, canvas, &head, &columns.rows, &below);
 }
 
 pub(super) fn outcome_look(outcome: &str) -> Look {
@@ -222,34 +202,25 @@ pub(super) fn inbox(model: &Model, canvas: &mut Canvas<'_>) {
     let server = if width >= 72 { 16 } else { 0 };
     let besides = |only: usize| if width < NARROW { 0 } else { only };
     let title = width.saturating_sub(besides(21) + if server > 0 { server + 1 } else { 0 });
-    let head = cells(&[
-        (" at", besides(9), Look::Bold),
-        ("kind", besides(10), Look::Bold),
-        ("server", server, Look::Bold),
-        ("question", title, Look::Bold),
-    ]);
-    let row = |question: &&Question| {
-        let at = format!(" {}", model.clock(question.at));
-        cells(&[
-            (&at, besides(9), Look::Dim),
-            (kind(question.kind), besides(10), Look::Warn),
-            (
-                question.server.as_deref().unwrap_or("–"),
-                server,
-                Look::Plain,
-            ),
-            (&question.title, title, Look::Plain),
-        ])
-    };
-    let rows: Vec<Line> = questions.iter().map(row).collect();
-    let at = model.list().at;
-    let mut below = Vec::new();
-    if model.is_lost() {
-        below.push(Line::of(" as it was when the gateway went", Look::Warn));
+    let room = [besides(9), besides(10), server, title];
+    let mut columns = Columns::new(&room);
+    let head = columns.head(" at|kind|server|question");
+    for question in &questions {
+        columns.row();
+        columns.with(Look::Dim, format_args!(" {}", model.clock(question.at)));
+        columns.cell(kind(question.kind), Look::Warn);
+        columns.cell(question.server.as_deref().unwrap_or("–"), Look::Plain);
+        columns.cell(&question.title, Look::Plain);
     }
-    let chosen = questions.get(at).into_iter();
-    below.extend(chosen.flat_map(|it| question_page::start(it, width)));
-    table(canvas, &head, &rows, at, &below);
+    let mut below = Lines::default();
+    if model.is_lost() {
+        below.put(" as it was when the gateway went", Look::Warn);
+    }
+    if let Some(question) = questions.get(model.list().at) {
+        let text = question.text.as_ref().unwrap_or(&question.title);
+        paragraph(&mut below, text, width, Look::Plain);
+    }
+    table(model, canvas, &head, &columns.rows, &below);
 }
 
 pub(super) fn kind(kind: Kind) -> &'static str {
@@ -279,111 +250,93 @@ pub(super) fn clients(model: &Model, canvas: &mut Canvas<'_>) {
     }
     let width = usize::from(canvas.width());
     let name = width.saturating_sub(41).max(12);
-    let time = |at: Option<u64>| at.map_or("–".to_owned(), |at| model.clock(at));
-    let head = cells(&[
-        (" who", name, Look::Bold),
-        ("what", 6, Look::Bold),
-        ("since", 8, Look::Bold),
-        ("seen", 8, Look::Bold),
-        ("open", 12, Look::Bold),
-    ]);
-    let row = |row: &ClientRow<'_>| match row {
-        ClientRow::Token(token) => cells(&[
-            (&format!(" {}", token.name), name, Look::Plain),
-            ("token", 6, Look::Dim),
-            (&time(token.made), 8, Look::Plain),
-            (
-                &token.used.map_or("never".to_owned(), |at| model.clock(at)),
-                8,
-                Look::Plain,
-            ),
-            (
-                &format!("{} + {}", token.sessions, token.in_flight),
-                12,
-                Look::Plain,
-            ),
-        ]),
-        ClientRow::Client(client) => {
-            let called = client.name.as_deref().unwrap_or("?");
-            let version = client.version.as_deref().unwrap_or_default();
-            cells(&[
-                (&format!(" {called} {version}"), name, Look::Plain),
-                ("client", 6, Look::Good),
-                (&time(Some(client.since)), 8, Look::Plain),
+    let room = [name, 6, 8, 8, 12];
+    let mut columns = Columns::new(&room);
+    let head = columns.head(" who|what|since|seen|open");
+    let time = |at: Option<u64>, none: &'static str| text::or(at.map(|at| model.clock(at)), none);
+    for row in rows {
+        columns.row();
+        let (since, seen) = match row {
+            ClientRow::Token(token) => {
+                columns.with(Look::Plain, format_args!(" {}", token.name));
+                columns.cell("token", Look::Dim);
+                (time(token.made, "–"), time(token.used, "never"))
+            }
+            ClientRow::Client(client) => {
+                let called = client.name.as_deref().unwrap_or("?");
+                let version = client.version.as_deref().unwrap_or_default();
+                columns.with(Look::Plain, format_args!(" {called} {version}"));
+                columns.cell("client", Look::Good);
                 // One that is connected is there now.
-                (
-                    &client.seen.map_or("now".to_owned(), |at| model.clock(at)),
-                    8,
-                    Look::Plain,
-                ),
-                (&format!("as {}", client.principal), 12, Look::Dim),
-            ])
+                (time(Some(client.since), ""), time(client.seen, "now"))
+            }
+        };
+        columns.with(Look::Plain, format_args!("{since}"));
+        columns.with(Look::Plain, format_args!("{seen}"));
+        match row {
+            ClientRow::Token(token) => columns.with(
+                Look::Plain,
+                format_args!("{} + {}", token.sessions, token.in_flight),
+            ),
+            ClientRow::Client(client) => {
+                columns.with(Look::Dim, format_args!("as {}", client.principal));
+            }
         }
-    };
-    let lines: Vec<Line> = rows.iter().map(row).collect();
-    let below = [Line::of(" open: sessions + calls in flight", Look::Dim)];
-    table(canvas, &head, &lines, model.list().at, &below);
+    }
+    let mut below = Lines::default();
+    below.put(" open: sessions + calls in flight", Look::Dim);
+    table(model, canvas, &head, &columns.rows, &below);
 }
 
 pub(super) fn doctor(model: &Model, canvas: &mut Canvas<'_>) {
-    match &model.doctor {
-        Doctor::Unasked => {
-            say(canvas, "Looking at everything that can be wrong …");
-            return;
-        }
-        Doctor::Failed(_) if model.examining => {
-            say(canvas, "Looking at everything that can be wrong …");
-            return;
-        }
-        Doctor::Failed(why) => {
-            say(canvas, why);
-            return;
-        }
-        Doctor::Found(_) => {}
+    let instead = match &model.doctor {
+        Doctor::Found(_) => None,
+        Doctor::Failed(why) if !model.examining => Some(why.as_str()),
+        _ => Some("Looking at everything that can be wrong …"),
+    };
+    if let Some(instead) = instead {
+        say(canvas, instead);
+        return;
     }
     let width = usize::from(canvas.width());
     let findings = model.findings();
     let area = if width >= 72 { 13 } else { 0 };
     let rest = width.saturating_sub(11 + if area > 0 { area + 1 } else { 0 });
-    let head = cells(&[
-        (" level", 9, Look::Bold),
-        ("area", area, Look::Bold),
-        ("found", rest, Look::Bold),
-    ]);
-    let rows: Vec<Line> = findings
-        .iter()
-        .map(|finding| {
-            let look = match finding.level.as_str() {
-                "ok" => Look::Good,
-                "warning" => Look::Warn,
-                _ => Look::Bad,
-            };
-            cells(&[
-                (&format!(" {}", finding.level), 9, look),
-                (&finding.area, area, Look::Dim),
-                (
-                    &format!("{}: {}", finding.what, finding.found),
-                    rest,
-                    Look::Plain,
-                ),
-            ])
-        })
-        .collect();
-    let at = model.list().at;
-    let mut below = Vec::new();
-    if let Some(finding) = findings.get(at) {
-        below.extend(paragraph(&finding.found, width, 3, Look::Plain));
+    let room = [9, area, rest];
+    let mut columns = Columns::new(&room);
+    let head = columns.head(" level|area|found");
+    for finding in &findings {
+        let look = match finding.level.as_str() {
+            "ok" => Look::Good,
+            "warning" => Look::Warn,
+            _ => Look::Bad,
+        };
+        columns.row();
+        columns.with(look, format_args!(" {}", finding.level));
+        columns.cell(&finding.area, Look::Dim);
+        columns.with(
+            Look::Plain,
+            format_args!("{}: {}", finding.what, finding.found),
+        );
+    }
+    let mut below = Lines::default();
+    if let Some(finding) = findings.get(model.list().at) {
+        paragraph(&mut below, &finding.found, width, Look::Plain);
         if let Some(advice) = &finding.advice {
-            below.extend(paragraph(&format!("do: {advice}"), width, 3, Look::Bold));
+            paragraph(&mut below, &format!("do: {advice}"), width, Look::Bold);
         }
     }
-    table(canvas, &head, &rows, at, &below);
-    let seen = model.examined.map(|at| model.clock(at)).unwrap_or_default();
-    let seen = match (model.examining, width < NARROW) {
-        (true, true) => " looking".to_owned(),
-        (true, false) => format!(" looking again; this was at {seen}"),
-        (false, true) => format!(" {seen}"),
-        (false, false) => format!(" looked at {seen}"),
+    table(model, canvas, &head, &columns.rows, &below);
+    let seen = text::or(model.examined.map(|at| model.clock(at)), "");
+    let mut line = Line::default();
+    match (model.examining, width < NARROW) {
+        (true, true) => line.and(" looking", Look::Dim),
+        (true, false) => line.with(
+            Look::Dim,
+            format_args!(" looking again; this was at {seen}"),
+        ),
+        (false, true) => line.with(Look::Dim, format_args!(" {seen}")),
+        (false, false) => line.with(Look::Dim, format_args!(" looked at {seen}")),
     };
-    canvas.at_the_right(1, &Line::of(seen, Look::Dim));
+    canvas.at_the_right(1, &line);
 }

@@ -4,9 +4,9 @@ use crate::{
     samples::{Bench, NOON, call, question, server},
     views::{cells, text},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard_api::{events::Event, questions::Kind, state::Client};
-use switchboard_screen::{Effect, Key, Link, Message, View, page};
+use switchboard_screen::{Effect, Key, Link, Message, Request, View, page};
 
 /// What is typed, and what the gateway is asked by that.
 #[test]
@@ -55,6 +55,10 @@ fn keys_ask_for_what_they_say() {
     }
 }
 
+fn body(request: Request) -> Value {
+    serde_json::from_str(&request.body.unwrap()).unwrap()
+}
+
 #[test]
 fn what_is_approved_is_what_was_shown() {
     let mut bench = Bench::new(80, 24);
@@ -62,7 +66,7 @@ fn what_is_approved_is_what_was_shown() {
     bench.asked.clear();
     bench.types("y");
     let request = bench.asked[0].request();
-    assert_eq!(request.body.unwrap()["digest"], "sha256:abc");
+    assert_eq!(body(request)["digest"], "sha256:abc");
     // Without having been shown, nothing is.
     let mut bench = Bench::new(80, 24);
     bench.types("jA");
@@ -87,8 +91,8 @@ fn a_call_is_filled_in_run_and_copied() {
     bench.types(" ");
     bench.key(Key::Ctrl('s'));
     let request = bench.asked.last().unwrap().request();
-    let body = request.body.unwrap();
     assert_eq!(request.path, "calls");
+    let body = body(request);
     assert_eq!(
         body["arguments"],
         json!({"message": "it's", "level": "low"})
@@ -210,7 +214,7 @@ fn signing_in_by_browser_or_by_hand() {
     ));
     bench.asked.clear();
     bench.types("\n");
-    let body = bench.asked[0].request().body.unwrap();
+    let body = body(bench.asked[0].request());
     assert_eq!(body["pasted"], "http://127.0.0.1:9/callback?code=c");
     // Once it is signed in, the page goes by itself.
     let mut bench = Bench::new(80, 24);

@@ -3,7 +3,6 @@
 use super::{beside, child, link::Line};
 use crate::context::Context;
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -15,7 +14,7 @@ use switchboard::{
 };
 use switchboard_api::Refused;
 use switchboard_screen::{Ask, Effect, Message};
-use tokio::{process::Command, sync::mpsc};
+use tokio::{process::Command, sync::mpsc, task::JoinHandle};
 use tokio_util::task::AbortOnDropHandle;
 
 /// Does what the screen wants, beside it.
@@ -28,9 +27,27 @@ pub struct Effects {
     /// Where it was started.
     directory: PathBuf,
     /// Calls that a page waits for.
-    calls: HashMap<u64, AbortOnDropHandle<()>>,
+    calls: Tasks,
     /// Commands that run.
-    runs: HashMap<u64, AbortOnDropHandle<()>>,
+    runs: Tasks,
+}
+
+/// What runs, each by its number. There are few at a time.
+#[derive(Default)]
+struct Tasks(Vec<(u64, AbortOnDropHandle<()>)>);
+
+impl Tasks {
+    fn add(&mut self, number: u64, task: JoinHandle<()>) {
+        self.0.retain(|(_, task)| !task.is_finished());
+        self.0.push((number, AbortOnDropHandle::new(task)));
+    }
+
+    /// Ends one; whether there was one.
+    fn end(&mut self, number: u64) -> bool {
+        let before = self.0.len();
+        self.0.retain(|(it, _)| *it != number);
+        self.0.len() < before
+    }
 }
 
 impl Effects {
@@ -52,8 +69,8 @@ impl Effects {
             program: program.unwrap_or_else(|| "switchboard".into()),
             global: words,
             directory: context.options.directory.clone(),
-            calls: HashMap::new(),
-            runs: HashMap::new(),
+            calls: Tasks::default(),
+            runs: Tasks::default(),
         }
     }
 
@@ -63,17 +80,15 @@ impl Effects {
             Effect::Ask(ask) => self.ask(ask, Duration::ZERO),
             Effect::Later(wait, ask) => self.ask(ask, wait),
             Effect::Abandon(page) => {
-                self.calls.remove(&page);
+                self.calls.end(page);
             }
             Effect::Run { run, words } => {
                 let command = self.command(&words);
                 let task = child::run(command, run, self.tell.clone());
-                let task = beside(tasks::Kind::Background, task);
-                self.runs.retain(|_, task| !task.is_finished());
-                self.runs.insert(run, AbortOnDropHandle::new(task));
+                self.runs.add(run, beside(tasks::Kind::Background, task));
             }
             Effect::Kill(run) => {
-                if self.runs.remove(&run).is_some() {
+                if self.runs.end(run) {
                     self.say(Message::Ended { run, code: None });
                 }
             }
@@ -142,8 +157,7 @@ impl Effects {
         });
         // Only a call is given up with its page; everything else is soon answered.
         if let Some(page) = page {
-            self.calls.retain(|_, task| !task.is_finished());
-            self.calls.insert(page, AbortOnDropHandle::new(task));
+            self.calls.add(page, task);
         }
     }
 
@@ -167,22 +181,17 @@ impl Effects {
 /// Asks a gateway, and what it says.
 async fn answer(client: &Client, ask: &Ask, directory: &Path) -> Result<Vec<u8>, Refused> {
     let request = ask.request();
-    if let Ask::Export { file, .. } = ask {
-        let page = client.page(&request.path).await.map_err(refused)?;
-        // Nothing that is there is written over.
-        return match private::write_new(&directory.join(file), &page) {
-            Ok(()) => Ok(Vec::new()),
-            Err(error) => Err(gone(&error.to_string())),
-        };
-    }
-    let body = match request.verb {
-        "GET" | "DELETE" => String::new(),
-        _ => request
-            .body
-            .map_or_else(|| "{}".to_owned(), |body| body.to_string()),
-    };
+    let body = request.body.unwrap_or_default();
     let asked = client.text(request.verb, &request.path, body, ask.is_call());
-    asked.await.map(Into::into).map_err(refused)
+    let text = asked.await.map_err(refused)?;
+    let Ask::Export { file, .. } = ask else {
+        return Ok(text.into());
+    };
+    // Nothing that is there is written over.
+    match private::write_new(&directory.join(file), &text) {
+        Ok(()) => Ok(Vec::new()),
+        Err(error) => Err(gone(&error.to_string())),
+    }
 }
 
 fn refused(error: ClientError) -> Refused {

@@ -2,6 +2,7 @@
 //! way, and reading keys of one that is gone would go on without end: it is at its end
 //! again and again, so that whoever still reads is given something that says nothing.
 
+use super::thread;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fd::OwnedFd,
@@ -12,7 +13,6 @@ use rustix::{
 use std::{
     io,
     sync::{Arc, OnceLock},
-    thread,
 };
 use tokio::sync::Notify;
 
@@ -29,8 +29,7 @@ impl Hangup {
         let (ends, alive) = own_pipe()?;
         let gone = Arc::new(Notify::new());
         let tells = Arc::clone(&gone);
-        let watch = thread::Builder::new().name("hangup".to_owned());
-        watch.spawn(move || {
+        thread("hangup", move || {
             if hangs_up(&terminal, &ends) {
                 let _ = silence();
                 tells.notify_one();

@@ -4,7 +4,7 @@
 use super::beside;
 use crate::{context::Context, failure::Failure, limits, trusting};
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     convert::Infallible,
     net::Ipv4Addr,
@@ -16,7 +16,10 @@ use switchboard::{
     host::Server,
     report, tasks,
 };
-use switchboard_api::sessions::{Code, Entered};
+use switchboard_api::{
+    fill::{Fill, fill},
+    sessions::{Code, Entered},
+};
 use switchboard_screen::{Link, Message};
 use tokio::{
     sync::{mpsc, watch},
@@ -242,13 +245,24 @@ async fn listen(
 /// A person sits at this terminal: with a session of its own, what is to be run can be
 /// approved here, as it can on the page in a browser.
 async fn enter(client: Client) -> Result<Client, ClientError> {
-    let code: Code = match client.post("codes", &json!({})).await {
-        Ok(code) => code,
+    let (mut code, mut entered) = (Code::default(), Entered::default());
+    match asked(&client, "codes", json!({}), &mut code).await {
+        Ok(()) => {}
         Err(ClientError::Refused(..)) => return Ok(client),
         Err(error) => return Err(error),
-    };
-    let entered: Entered = client
-        .post("session", &json!({ "code": code.code }))
-        .await?;
+    }
+    let code = json!({ "code": code.code });
+    asked(&client, "session", code, &mut entered).await?;
     Ok(client.with_bearer(entered.token))
+}
+
+/// Sends something, and fills in what is answered.
+async fn asked(
+    client: &Client,
+    path: &str,
+    body: Value,
+    answer: &mut (dyn Fill + Send),
+) -> Result<(), ClientError> {
+    let text = client.text("POST", path, body.to_string(), false).await?;
+    fill(answer, &text).map_err(|error| ClientError::Unfit(error.to_string()))
 }

@@ -1,6 +1,7 @@
 //! What would be written to stderr while the screen is there: it would be drawn over. It is
 //! kept instead, and printed where the screen ends badly.
 
+use super::thread;
 use crate::{
     limits,
     show::{live, safe},
@@ -16,18 +17,16 @@ use std::{
     collections::VecDeque,
     fs::File,
     io::{self, BufRead, BufReader},
-    sync::{
-        Arc,
-        mpsc::{self, Receiver},
-    },
-    thread,
+    sync::Arc,
+    thread::{JoinHandle, sleep},
+    time::{Duration, Instant},
 };
 
 /// Stderr leads here until this ends.
 pub struct Quiet {
     before: OwnedFd,
-    /// Tells when nothing more can come; none where stderr stayed as it was.
-    over: Option<Receiver<()>>,
+    /// Reads until nothing more can come; none where stderr stayed as it was.
+    reader: Option<JoinHandle<()>>,
     kept: Arc<Mutex<VecDeque<String>>>,
 }
 
@@ -40,7 +39,7 @@ impl Quiet {
         if !rustix::termios::isatty(&before) {
             return Ok(Self {
                 before,
-                over: None,
+                reader: None,
                 kept,
             });
         }
@@ -48,17 +47,12 @@ impl Quiet {
         for end in [&read, &write] {
             fcntl_setfd(end, FdFlags::CLOEXEC)?;
         }
-        let (done, over) = mpsc::sync_channel(1);
         let keeps: Arc<Mutex<VecDeque<String>>> = Arc::clone(&kept);
-        let reader = thread::Builder::new().name("stderr".to_owned());
-        reader.spawn(move || {
-            keep(File::from(read), &keeps);
-            let _ = done.send(());
-        })?;
+        let reader = thread("stderr", move || keep(File::from(read), &keeps))?;
         dup2_stderr(&write)?;
         Ok(Self {
             before,
-            over: Some(over),
+            reader: Some(reader),
             kept,
         })
     }
@@ -74,10 +68,13 @@ impl Quiet {
     }
 
     fn undo(&mut self) {
-        if let Some(over) = self.over.take() {
+        if let Some(reader) = self.reader.take() {
             // Ours was the last end that writes, unless a process has taken it along.
             let _ = dup2_stderr(&self.before);
-            let _ = over.recv_timeout(limits::STDERR_END);
+            let until = Instant::now() + limits::STDERR_END;
+            while !reader.is_finished() && Instant::now() < until {
+                sleep(Duration::from_millis(1));
+            }
         }
     }
 }

@@ -7,16 +7,12 @@ use super::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use crossterm::{
-    cursor,
-    event::{DisableBracketedPaste, EnableBracketedPaste, Event, EventStream},
-    execute, queue,
-    style::Print,
-    terminal::{self as mode, Clear, ClearType},
+    event::{Event, EventStream},
+    terminal as mode,
 };
 use futures_util::StreamExt;
-use ratatui::backend::{Backend, CrosstermBackend};
 use std::{
-    io::{self, Stdout, Write},
+    io::{self, Write},
     sync::atomic::{AtomicBool, Ordering},
 };
 use switchboard_screen::{Key, Message, painter::Frame};
@@ -28,11 +24,11 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Gives the terminal back as it was, if it was taken. Also for whoever ends the process.
 pub fn restore() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        let mut out = io::stdout();
-        // Each for itself: one that fails must not keep the others from being done.
-        let _ = execute!(out, DisableBracketedPaste);
-        let _ = execute!(out, mode::LeaveAlternateScreen);
-        let _ = execute!(out, cursor::Show);
+        // Each for itself: one that fails must not keep the others from being done. Text is
+        // pasted as keys again, the screen of before is there, and the cursor is seen.
+        for text in ["\x1b[?2004l", "\x1b[?1049l", "\x1b[?25h"] {
+            let _ = send(text);
+        }
         let _ = mode::disable_raw_mode();
     }
 }
@@ -40,18 +36,19 @@ pub fn restore() {
 fn take() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     mode::enable_raw_mode()?;
-    let mut out = io::stdout();
-    execute!(
-        out,
-        mode::EnterAlternateScreen,
-        EnableBracketedPaste,
-        cursor::Hide
-    )
+    // A screen of its own, pasted text apart from keys, no cursor.
+    send("\x1b[?1049h\x1b[?2004h\x1b[?25l")
+}
+
+/// Writes to the terminal at once.
+fn send(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
 /// A terminal that is ours until this is dropped.
 pub struct Terminal {
-    out: CrosstermBackend<Stdout>,
     keys: Option<EventStream>,
     hangup: Hangup,
     stopping: Stopping,
@@ -77,7 +74,6 @@ impl Terminal {
         let quiet = Quiet::begin()?;
         // From here on it is given back, whatever fails.
         let mut terminal = Self {
-            out: CrosstermBackend::new(io::stdout()),
             keys: None,
             hangup,
             stopping,
@@ -130,23 +126,13 @@ impl Terminal {
 
     /// Writes the cells that changed, all at once.
     pub fn draw(&mut self, frame: &Frame) -> io::Result<()> {
-        queue!(self.out, mode::BeginSynchronizedUpdate, cursor::Hide)?;
-        if frame.anew {
-            queue!(self.out, Clear(ClearType::All))?;
-        }
-        let cells = frame.cells.iter().map(|(x, y, cell)| (*x, *y, cell));
-        self.out.draw(cells)?;
-        if let Some((column, row)) = frame.cursor {
-            queue!(self.out, cursor::MoveTo(column, row), cursor::Show)?;
-        }
-        queue!(self.out, mode::EndSynchronizedUpdate)?;
-        Write::flush(&mut self.out)
+        send(&frame.text())
     }
 
     /// Asks the terminal to put this into its clipboard.
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
         let text = STANDARD.encode(text);
-        execute!(self.out, Print(format!("\x1b]52;c;{text}\x07")))
+        send(&format!("\x1b]52;c;{text}\x07"))
     }
 
     /// Stops, as Ctrl-Z has it, until somebody lets us go on.
@@ -185,20 +171,17 @@ impl Terminal {
             Ok(mut child) => child.wait().await,
             Err(error) => Err(error),
         };
-        let how = match ended {
-            Ok(status) => match status.code() {
-                Some(0) => "done".to_owned(),
-                Some(code) => format!("exit code {code}"),
-                None => "ended by a signal".to_owned(),
-            },
+        let how = match ended.map(|status| status.code()) {
+            Ok(Some(0)) => "done".to_owned(),
+            Ok(Some(code)) => format!("exit code {code}"),
+            Ok(None) => "ended by a signal".to_owned(),
             Err(error) => error.to_string(),
         };
         mode::enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
-        execute!(
-            io::stdout(),
-            Print(format!("\r\n[{how}] press a key to go back to the screen "))
-        )?;
+        send(&format!(
+            "\r\n[{how}] press a key to go back to the screen "
+        ))?;
         let mut keys = EventStream::new();
         loop {
             match keys.next().await {
