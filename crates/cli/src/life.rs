@@ -34,6 +34,11 @@ pub fn hide() {
     keeper::hide_memory();
 }
 
+/// Where this process is only to wait for another, it does that and nothing else.
+pub fn stand_guard() {
+    keeper::stand_guard(&FORGOTTEN);
+}
+
 /// Puts the program under a keeper, so that servers never outlive it.
 pub fn keep() {
     match keeper::enter(&FORGOTTEN) {

@@ -33,6 +33,7 @@ use std::panic::AssertUnwindSafe;
 use switchboard::record::log_files::rotated;
 
 fn main() {
+    life::stand_guard();
     let cli = args::parse();
     // Before any thread: from here on there are two processes, and this is the
     // one that works.

@@ -34,7 +34,9 @@ pub const CALLS: usize = 4096;
 pub const FREE_CALLS: usize = 64;
 /// How much is read at once of an answer that is passed on before its end: each such answer
 /// holds no more than a few pieces.
-pub const PASSED_PIECE: usize = 64 * 1024;
+pub const PASSED_PIECE: usize = 256 * 1024;
+/// The same while large messages take half of the budget: many are passed on then.
+pub const PASSED_PIECE_CROWDED: usize = 64 * 1024;
 /// What is kept of the beginning and of the end of a line that is longer than a message may be.
 pub const CUT_LINE_ENDS: usize = 4 * 1024;
 /// How long such a line may become before its server is given up.
@@ -47,13 +49,16 @@ pub const CUT_LINE_TIME: Duration = Duration::from_secs(60);
 pub const LONG_LINE: usize = 64 * 1024;
 /// How much room such a buffer has at least.
 pub const LONG_LINE_ROOM: usize = 256 * 1024;
+/// How much the system holds of what a server writes, once it has sent a long line. The pipes
+/// of one user's programs have 64 MiB together, beyond which it gives them less.
+pub const LONG_LINE_PIPE: usize = 256 * 1024;
 /// A buffer for a long line with less room than this is made larger before more is read.
 pub const LEAST_READ: usize = 16 * 1024;
 /// Buffers at least this large are used again.
 pub const SPARE_FROM: usize = 64 * 1024;
 /// Buffers larger than this are not.
 pub const SPARE_LARGEST: usize = 2 * 1024 * 1024;
-/// Bytes of all buffers that wait to be used again. They count in no budget.
+/// Bytes of all buffers that wait to be used again. They count in no budget, and stay within it together with what does.
 pub const SPARE_BYTES: usize = 16 * 1024 * 1024;
 /// Buffers that nobody has used for this long go back to the system.
 pub const SPARE_LOOK: Duration = Duration::from_secs(2);

@@ -11,7 +11,7 @@ use proptest::{collection::vec, prelude::*, sample::Index, sample::select};
 /// beyond it, and what ends such a run.
 fn inner() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
-        3 => (select(vec!["x", "é", "世", "😀", "a世", "plain text, "]), 0..200usize)
+        3 => (select(vec!["x", "é", "世", "😀", "a世", "plain text, "]), 0..600usize)
             .prop_map(|(text, times)| text.repeat(times).into_bytes()),
         2 => select(vec!["\\n", "\\\"", "\\\\", "\\u00e9", "\\ud800"])
             .prop_map(|text| text.as_bytes().to_vec()),
@@ -83,7 +83,7 @@ proptest! {
     /// One byte, at every distance from the beginning and the end of a long run.
     #[test]
     fn every_byte_is_judged_as_before_wherever_it_stands(
-        before in 0..200usize,
+        before in prop_oneof![0..200usize, 4000..4300usize],
         byte in byte(),
         after in 0..200usize,
         plain in select(vec!["x", "é", "世"]),

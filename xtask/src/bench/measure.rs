@@ -2,11 +2,13 @@
 
 use super::proc;
 use super::subjects::{Programs, Running};
+use super::system::Counting;
 use crate::process::Group;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -53,6 +55,8 @@ pub struct Load {
     pub seconds: f64,
     /// What else `bench-load` is told: what is asked for, if it is not a call of `payload`.
     pub asks: Vec<String>,
+    /// Where perf writes what a call asks of the system, if that is counted.
+    pub counts: Option<PathBuf>,
 }
 
 /// What was measured.
@@ -105,6 +109,9 @@ pub fn measure(programs: &Programs, running: &Running, wanted: &Load) -> Result<
         }
     })?;
     let pids = running.pids()?;
+    let counting = wanted.counts.as_ref().filter(|_| !pids.is_empty());
+    let counting = counting.map(|file| Counting::start(&pids, file));
+    let counting = counting.transpose()?;
     let before = proc::cpu_micros(&pids)?;
     let (result, pss) = watched(&pids, || load.go());
     let result = result?;
@@ -129,6 +136,9 @@ pub fn measure(programs: &Programs, running: &Running, wanted: &Load) -> Result<
     let measured = running.root.is_some();
     let count = number("count")?;
     ensure!(count > 0.0, "no call was answered");
+    if let Some(counting) = counting {
+        eprintln!("  {}", counting.end(count)?);
+    }
     Ok(Sample {
         cpu_us: measured.then_some(cpu / count),
         p50_us: number("p50Us")?,

@@ -25,6 +25,7 @@ pub mod screen;
 mod shared;
 pub mod start;
 pub mod subjects;
+mod system;
 mod wide;
 mod window;
 
@@ -89,6 +90,9 @@ pub struct Options {
     /// Measure what is built already, in this profile (debug, release, dist)
     #[arg(long, value_name = "PROFILE")]
     built: Option<String>,
+    /// Count what a call asks of the system, by perf (as root); its figures of time mean little
+    #[arg(long, conflicts_with_all = ["sets", "table", "write"])]
+    system_calls: bool,
     /// Put the tables into docs/design/performance.md, and the plots into docs/pictures
     #[arg(long)]
     write: bool,
@@ -231,6 +235,7 @@ fn one(
         era: options.era.clone(),
         seconds: options.seconds(),
         asks: Vec::new(),
+        counts: options.system_calls.then(|| scratch.to_owned()),
     };
     measure::measure(programs, &running, &load)
 }

@@ -30,6 +30,12 @@ pub(super) fn enter(forget: &[&str]) -> Result<Kept, KeeperError> {
     }
 }
 
+pub(super) fn stand_guard(forget: &[&str]) {
+    if let Role::Guard { keeper } = role() {
+        let _ = parent::guard(keeper, forget);
+    }
+}
+
 enum Role {
     /// Started by the user: to become the keeper.
     Keeper,

@@ -79,6 +79,15 @@ pub fn enter(forget: &[&str]) -> Result<Kept, KeeperError> {
     system::enter(forget)
 }
 
+/// Becomes the guard, if that is what this process was started for, and never returns then.
+/// To be called before [`enter`], where even the arguments have not been read: whoever
+/// started it has, and what reading them takes would be held for as long as the guard waits.
+///
+/// Where that fails [`enter`] fails in the same way, and says so.
+pub fn stand_guard(forget: &[&str]) {
+    system::stand_guard(forget);
+}
+
 /// The keeper above this process, once it is known.
 static KEEPER: std::sync::OnceLock<i32> = std::sync::OnceLock::new();
 

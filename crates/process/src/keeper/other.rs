@@ -9,3 +9,5 @@ pub(super) fn enter(_: &[&str]) -> Result<Kept, KeeperError> {
         ignores_hangup: false,
     })
 }
+
+pub(super) fn stand_guard(_: &[&str]) {}

@@ -64,7 +64,9 @@ impl Shared {
         }
         buffer.clear();
         let mut state = self.spare.0.lock();
-        if state.bytes + capacity > limits::SPARE_BYTES {
+        // With what is in use they stay within what may be: this much less for each of those.
+        let room = self.cap.saturating_sub(self.used());
+        if state.bytes + capacity > limits::SPARE_BYTES.min(room) {
             drop(state);
             return;
         }
@@ -127,6 +129,20 @@ mod tests {
         while budget.0.spare.bytes() > 0 {
             tokio::time::sleep(limits::SPARE_LOOK / 20).await;
         }
+    }
+
+    /// What waits is no reason why there is more in memory than may be.
+    #[tokio::test]
+    async fn while_the_budget_is_full_nothing_is_kept() {
+        let budget = Budget::new(2 * limits::SPARE_FROM);
+        let large = || budget.hold(vec![0; limits::SPARE_FROM]);
+        let (first, second, third) = (large(), large(), large());
+        drop(first);
+        assert_eq!(budget.0.spare.bytes(), 0);
+        drop(second);
+        assert_eq!(budget.0.spare.bytes(), limits::SPARE_FROM);
+        drop(third);
+        assert_eq!(budget.0.spare.bytes(), 2 * limits::SPARE_FROM);
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct Lines<R> {
     searched: usize,
     cap: usize,
     counts: Counts,
+    /// What makes room between the peer and us once a line has become long.
+    widen: Option<fn(&R)>,
 }
 
 /// Where the bytes of large lines are counted.
@@ -72,7 +74,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             searched: 0,
             cap,
             counts,
+            widen: None,
         }
+    }
+
+    /// The same; `widen` is called when the first line has become long.
+    pub(super) fn widened_by(self, widen: Option<fn(&R)>) -> Self {
+        Self { widen, ..self }
     }
 
     /// The next line that is not blank, without its line end; `None` at the end
@@ -153,6 +161,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// Reads what there is; nothing at the end of the stream.
     async fn read(&mut self) -> io::Result<usize> {
         if self.long.is_none() && self.buffer.len() > limits::LONG_LINE {
+            if let Some(widen) = self.widen.take() {
+                widen(&self.reader);
+            }
             let expected = self.last_long.min(limits::ALLOCATED_BYTES);
             let room = room_for(expected.max(self.buffer.len()));
             let mut long = self.counts.buffer(room.max(limits::LONG_LINE_ROOM));

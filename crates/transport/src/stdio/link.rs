@@ -8,13 +8,16 @@ use crate::{
     link::{Closed, Inbound, Receive, SendError},
 };
 use parking_lot::Mutex;
-use std::{fmt, sync::Arc};
+use std::{fmt, os::fd::AsFd, sync::Arc};
 use switchboard_process::ServerProcess;
 use switchboard_tasks as tasks;
 use switchboard_wire::{
     Cut, ErrorObject, Message, ParseError, Payload, Revision, code, salvage_id,
 };
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    process::ChildStdout,
+};
 use tracing::Instrument;
 
 /// The link to a server that speaks in lines.
@@ -45,7 +48,8 @@ impl StdioLink {
         receive: Arc<dyn Receive>,
     ) -> Self {
         let (stdin, stdout) = (process.take_stdin(), process.take_stdout());
-        Self::start(stdin, stdout, Some(process), cap, budget, receive)
+        let streams = (stdin, stdout, Some(widen as fn(&ChildStdout)));
+        Self::start(streams, Some(process), cap, budget, receive)
     }
 
     /// Speaks over any pair of streams, such as an in-process pipe.
@@ -56,12 +60,11 @@ impl StdioLink {
         budget: Budget,
         receive: Arc<dyn Receive>,
     ) -> Self {
-        Self::start(write, read, None, cap, budget, receive)
+        Self::start((write, read, None), None, cap, budget, receive)
     }
 
-    fn start(
-        write: impl AsyncWrite + Send + Unpin + 'static,
-        read: impl AsyncRead + Send + Unpin + 'static,
+    fn start<R: AsyncRead + Send + Unpin + 'static>(
+        (write, read, widen): (impl AsyncWrite + Send + Unpin + 'static, R, Option<fn(&R)>),
         process: Option<ServerProcess>,
         cap: usize,
         budget: Budget,
@@ -79,7 +82,7 @@ impl StdioLink {
         }));
         let told = receive.clone();
         let reading = async move {
-            let lines = Lines::new(read, cap, budget);
+            let lines = Lines::new(read, cap, budget).widened_by(widen);
             let why = read_all(lines, &known, &answering, receive.as_ref()).await;
             // An exit status says more than the end of its output does.
             let status = match exited {
@@ -125,6 +128,17 @@ impl StdioLink {
         }
     }
 }
+
+/// Has the system hold more of what a server writes. Who sends long lines and has to wait for
+/// us after every 64 KiB of them wakes us as often. Where the system refuses, it stays as it is.
+#[cfg(target_os = "linux")]
+fn widen(pipe: &impl AsFd) {
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, limits::LONG_LINE_PIPE);
+}
+
+/// Pipes grow by themselves there.
+#[cfg(not(target_os = "linux"))]
+fn widen(_: &impl AsFd) {}
 
 /// Hands over every message until the stream ends; says why if it broke.
 async fn read_all(
@@ -257,6 +271,27 @@ mod tests {
         let (heard, hears) = mpsc::unbounded_channel();
         let link = StdioLink::streams(read, write, CAP, Budget::default(), Arc::new(Heard(heard)));
         (link, hears, tokio::io::split(theirs))
+    }
+
+    /// The system holds more for who sends long lines, and for nobody else.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_pipe_is_made_wider_once_a_line_was_long() {
+        let (mut write, read) = tokio::net::unix::pipe::pipe().unwrap();
+        let seen = read.as_fd().try_clone_to_owned().unwrap();
+        let size = || rustix::pipe::fcntl_getpipe_size(&seen).unwrap();
+        let before = size();
+        assert!(before < limits::LONG_LINE_PIPE);
+        let mut lines = Lines::new(read, CAP * 10, Budget::default()).widened_by(Some(widen));
+        write.write_all(b"short\n").await.unwrap();
+        assert_eq!(lines.next().await.unwrap().unwrap(), "short");
+        assert_eq!(size(), before);
+        let long = "a".repeat(limits::LONG_LINE * 3);
+        let line = format!("{long}\n");
+        let writing = tokio::spawn(async move { write.write_all(line.as_bytes()).await });
+        assert_eq!(lines.next().await.unwrap().unwrap(), long);
+        writing.await.unwrap().unwrap();
+        assert_eq!(size(), limits::LONG_LINE_PIPE);
     }
 
     /// What is too long is lost for whoever it is for; the connection goes on.

@@ -91,6 +91,10 @@ pub(super) fn check_text_with(
 // tidy: it bounds nothing
 const BLOCK: usize = 64;
 
+/// How far its end is looked for at once: some blocks.
+// tidy: it bounds nothing
+const STRETCH: usize = 64 * BLOCK;
+
 /// Whether a string's byte has a meaning of its own, or must not be there.
 fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
@@ -109,6 +113,16 @@ fn specials(word: u64) -> u64 {
         | (slash.wrapping_sub(ONES) & !slash)
         | (word.wrapping_sub(ONES * 0x20) & !word);
     hits & HIGH
+}
+
+/// Whether a control character is among these bytes.
+fn has_control(block: &[u8; BLOCK]) -> bool {
+    let words = block.as_chunks::<8>().0.iter();
+    let words = words.map(|word| u64::from_le_bytes(*word));
+    let below = words.fold(0, |all, word| {
+        all | (word.wrapping_sub(ONES * 0x20) & !word)
+    });
+    below & HIGH != 0
 }
 
 /// A cursor over JSON text.
@@ -363,26 +377,34 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over blocks of bytes of which none is special. By words, written out: what
+    /// Steps over blocks of bytes of which none is special. `memchr` finds what ends them,
+    /// with the processor's vectors; the rest is looked at by words, written out: what
     /// optimises the shipped program as one makes no vectors of loops over bytes.
     fn plain_blocks(&mut self) {
-        while let Some(block) = self.block() {
-            let (mut hits, mut all) = (0, 0);
-            for word in block.as_chunks::<8>().0 {
-                let word = u64::from_le_bytes(*word);
-                hits |= specials(word);
-                all |= word;
+        loop {
+            let rest = self.source.get(self.at..).unwrap_or_default();
+            // So few that they are near the processor when they are looked at again.
+            let part = &rest[..rest.len().min(STRETCH)];
+            let end = memchr::memchr2(b'"', b'\\', part).unwrap_or(part.len());
+            for block in part[..end].as_chunks::<BLOCK>().0 {
+                let mut odd = 0;
+                for word in block.as_chunks::<8>().0 {
+                    let word = u64::from_le_bytes(*word);
+                    odd |= word.wrapping_sub(ONES * 0x20) | word;
+                }
+                // Something below 0x20, or beyond ASCII: which of them is looked at again.
+                if odd & HIGH != 0 {
+                    if has_control(block) {
+                        return;
+                    }
+                    self.beyond_ascii = true;
+                }
+                self.at += BLOCK;
             }
-            if hits != 0 {
+            if end < STRETCH {
                 return;
             }
-            self.beyond_ascii |= all & HIGH != 0;
-            self.at += BLOCK;
         }
-    }
-
-    fn block(&self) -> Option<&'a [u8; BLOCK]> {
-        self.source.get(self.at..)?.first_chunk()
     }
 
     fn escape(&mut self) -> Result<(), SyntaxError> {

@@ -65,6 +65,7 @@ impl Measured {
             era: its.era.to_owned(),
             seconds: amount.seconds,
             asks: Vec::new(),
+            counts: None,
         };
         let done = its
             .subject

@@ -196,6 +196,7 @@ impl Wide {
             era: "legacy".into(),
             seconds: amount.seconds,
             asks: ask.told(),
+            counts: None,
         };
         let sample = measure(programs, running, &load)?;
         let what = ask.told().join(" ");

@@ -1,10 +1,13 @@
 //! The clock of one connection.
 //!
 //! hyper sets a limit for every request and takes it back when the request has
-//! come, which is nearly always. Setting and taking back a timer of the runtime
-//! costs more than it looks: both touch the timers of other connections. Here a
-//! connection has one timer, which stays set while limits come and go; when it
-//! strikes too early for the limit of now, it is set anew.
+//! come, which is nearly always; so do we for every answer that may come at once.
+//! Setting and taking back a timer of the runtime costs more than it looks: both
+//! touch the timers of other connections, and one that strikes before all others
+//! has the runtime wake itself, by a write to a descriptor of its own and a look
+//! at all of them that finds nothing else. Here a connection has one timer, which
+//! stays set while limits come and go; when it strikes too early for the limit of
+//! now, it is set anew.
 
 use hyper::rt::{Sleep, Timer};
 use parking_lot::Mutex;
@@ -24,6 +27,16 @@ pub(super) struct Clock(Arc<Mutex<Option<Pin<Box<tokio::time::Sleep>>>>>);
 struct Until {
     clock: Clock,
     deadline: Instant,
+}
+
+impl Clock {
+    /// Waits for so long.
+    pub(super) fn limit(&self, duration: Duration) -> impl Future<Output = ()> + Unpin + use<> {
+        Until {
+            clock: self.clone(),
+            deadline: Instant::now() + duration,
+        }
+    }
 }
 
 impl Timer for Clock {

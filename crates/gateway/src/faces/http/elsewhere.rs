@@ -4,6 +4,7 @@
 use super::{
     Face, adopt,
     body::Body,
+    clock::Clock,
     handshake_era::{Refusal, SESSION},
     read::{self, Post},
     reply::{self, Refusal as Ended},
@@ -74,6 +75,7 @@ pub(super) async fn post(
     face: Arc<Face>,
     scope: Scope,
     admission: Admission,
+    clock: Clock,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Ended> {
     let (head, mut unread) = request.into_parts();
@@ -91,7 +93,7 @@ pub(super) async fn post(
     if let Some(answer) = answer(&face, &scope, &admission, handed).await {
         return Ok(answer);
     }
-    let (post, said) = read::parsed(face, scope, admission, head, accepts, body)?;
+    let (post, said) = read::parsed(face, scope, admission, clock, (head, accepts), body)?;
     request::answer(post, said).await
 }
 

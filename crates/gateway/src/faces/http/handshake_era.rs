@@ -196,6 +196,7 @@ async fn answer(
         face,
         admission,
         accepts,
+        clock,
         ..
     } = post;
     let mut running = KeepsRunning {
@@ -237,7 +238,7 @@ async fn answer(
                 }
             }
             () = log.begun() => {}
-            () = tokio::time::sleep(limits::PLAIN_ANSWER) => {}
+            () = clock.limit(limits::PLAIN_ANSWER) => {}
         },
     }
     held.keep_owing(&log, &owed).await;

@@ -192,7 +192,7 @@ async fn answer(
         return refused;
     }
     if request.method() == Verb::POST {
-        return match read::post(face, scope, admission, request).await {
+        return match read::post(face, scope, admission, Clock::default(), request).await {
             Ok((post, said)) => match request::answer(post, said).await {
                 Ok(answer) => answer,
                 Err(refusal) => *refusal,

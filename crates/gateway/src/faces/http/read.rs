@@ -4,6 +4,7 @@ use super::{
     Face,
     accept::{Accepts, not_acceptable},
     body::Body,
+    clock::Clock,
     reply::{self, Refusal},
     routes,
 };
@@ -34,6 +35,8 @@ pub(super) struct Post {
     pub headers: HeaderMap,
     /// What form the answer may have.
     pub accepts: Accepts,
+    /// The time of whoever waits for the answer.
+    pub clock: Clock,
 }
 
 impl Post {
@@ -88,6 +91,7 @@ pub(super) async fn post(
     face: Arc<Face>,
     scope: Scope,
     admission: Admission,
+    clock: Clock,
     request: Request<Incoming>,
 ) -> Result<(Post, Received), Refusal> {
     let (head, mut body) = request.into_parts();
@@ -96,7 +100,7 @@ pub(super) async fn post(
         Ok(bytes) => bytes,
         Err(unread) => return Err(unread.refusal(body)),
     };
-    parsed(face, scope, admission, head, accepts, bytes)
+    parsed(face, scope, admission, clock, (head, accepts), bytes)
 }
 
 /// What form the answer may have, if the request has a form that we take.
@@ -117,8 +121,8 @@ pub(super) fn parsed(
     face: Arc<Face>,
     scope: Scope,
     admission: Admission,
-    head: Parts,
-    accepts: Accepts,
+    clock: Clock,
+    (head, accepts): (Parts, Accepts),
     bytes: Bytes,
 ) -> Result<(Post, Received), Refusal> {
     let Parts { uri, headers, .. } = head;
@@ -133,6 +137,7 @@ pub(super) fn parsed(
         key: routes::client_key(uri.path(), &headers),
         headers,
         accepts,
+        clock,
     };
     Ok((post, received))
 }

@@ -12,7 +12,9 @@
 use super::{
     Entered, Face, api, attach,
     body::Body,
-    changing, cors, elsewhere,
+    changing,
+    clock::Clock,
+    cors, elsewhere,
     era::Spoken,
     files,
     handshake_era::{self, SESSION},
@@ -40,6 +42,7 @@ use url::Url;
 pub(super) async fn phases(
     face: Arc<Face>,
     open: Arc<Entered>,
+    clock: Clock,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
     let received = Received::at_our_address(&face, &request)?;
@@ -52,9 +55,9 @@ pub(super) async fn phases(
         }
     };
     if elsewhere::is_meant(&face, request.headers()) {
-        return Box::pin(elsewhere::post(face, scope, admission, request)).await;
+        return Box::pin(elsewhere::post(face, scope, admission, clock, request)).await;
     }
-    let (post, said) = read::post(face, scope, admission, request).await?;
+    let (post, said) = read::post(face, scope, admission, clock, request).await?;
     answer(post, said).await
 }
 

@@ -5,6 +5,7 @@ use super::{
     Face,
     accept::{Accepts, not_acceptable},
     body::Body,
+    clock::Clock,
     elsewhere,
     event_stream::{self, ALIVE, event, one_event},
     passing,
@@ -27,7 +28,6 @@ use switchboard_tasks as tasks;
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, Payload, code, header as mirror,
 };
-use tokio::time::timeout;
 
 /// One message of a modern client.
 pub(super) async fn post(post: Post, message: Message, params: Params) -> Response<Body> {
@@ -50,6 +50,7 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
         }
     }
     let (face, admission, accepts) = (post.face.clone(), post.admission.clone(), post.accepts);
+    let clock = post.clock.clone();
     let begun = tokio::select! {
         biased;
         begun = modern::begin(&face.gateway, request(post, message, params)) => begun,
@@ -69,14 +70,16 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
                 end = no_more(&face, &admission) => end.response(&id),
             }
         }
-        Begun::Exchange(mut relayed) => match first(&mut relayed, &face, &admission).await {
-            Ok(Some(Step::Done(answer))) => whole(answer, accepts, &admission).await,
-            Ok(Some(Step::Notice(notice, _))) => {
-                relay(relayed, Some(notice), watched(admission), id)
+        Begun::Exchange(mut relayed) => {
+            match first(&mut relayed, &clock, &face, &admission).await {
+                Ok(Some(Step::Done(answer))) => whole(answer, accepts, &admission).await,
+                Ok(Some(Step::Notice(notice, _))) => {
+                    relay(relayed, Some(notice), watched(admission), id)
+                }
+                Ok(None) => relay(relayed, None, watched(admission), id),
+                Err(end) => end.response(&id),
             }
-            Ok(None) => relay(relayed, None, watched(admission), id),
-            Err(end) => end.response(&id),
-        },
+        }
         // It sees to its end by itself.
         Begun::Listen(listen) => relay(listen, None, None, id),
     }
@@ -122,14 +125,18 @@ impl NoMore {
 /// whether the client may still have it.
 async fn first(
     relayed: &mut Relayed,
+    clock: &Clock,
     face: &Face,
     admission: &Admission,
 ) -> Result<Option<Step<Answer>>, NoMore> {
-    if let Ok(step) = timeout(limits::AT_ONCE, relayed.next()).await {
-        return Ok(Some(step));
+    tokio::select! {
+        biased;
+        step = relayed.next() => return Ok(Some(step)),
+        () = clock.limit(limits::AT_ONCE) => {}
     }
     tokio::select! {
-        step = timeout(limits::MODERN_PLAIN_ANSWER, relayed.next()) => Ok(step.ok()),
+        step = relayed.next() => Ok(Some(step)),
+        () = clock.limit(limits::MODERN_PLAIN_ANSWER) => Ok(None),
         end = no_more(face, admission) => Err(end),
     }
 }

@@ -32,12 +32,15 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let shutdown = face.shutdown.clone();
+    // Its task waits for one thing at a time: the next head, or an answer.
+    let clock = Clock::default();
     let mut builder = http1::Builder::new();
     builder
-        .timer(Clock::default())
+        .timer(clock.clone())
         .header_read_timeout(limits::HEADER_READ)
         .max_buf_size(limits::REQUEST_HEAD);
-    let service = service_fn(move |request| answer(face.clone(), entered.clone(), request));
+    let service =
+        service_fn(move |request| answer(face.clone(), entered.clone(), clock.clone(), request));
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     drive(pin!(connection.with_upgrades()), &entered.1, &shutdown).await;
 }
@@ -62,7 +65,9 @@ where
         .max_send_buf_size(limits::HTTP2_SEND)
         .keep_alive_interval(limits::HTTP2_PING)
         .keep_alive_timeout(limits::HTTP2_PONG);
-    let service = service_fn(move |request| answer(face.clone(), entered.clone(), request));
+    // Each request has a task of its own, and so a clock.
+    let service =
+        service_fn(move |request| answer(face.clone(), entered.clone(), Clock::default(), request));
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     drive(pin!(connection), &entered.1, &shutdown).await;
 }
@@ -71,12 +76,13 @@ where
 fn answer(
     face: Arc<Face>,
     entered: Arc<Entered>,
+    clock: Clock,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<Served>, Infallible>> + Send + 'static {
     let until = entered.1.begin();
     let is_api = request.uri().path().starts_with(api::PREFIX);
     let page = cors::page(&face, request.headers());
-    let phases = request::phases(face, entered, request);
+    let phases = request::phases(face, entered, clock, request);
     tasks::caught_then(tasks::Kind::Http, phases, move |done| {
         let mut answer = match done {
             Ok(done) => done.unwrap_or_else(|refusal| *refusal),

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     begun::{Begun, BrokenOff, Came},
+    budget::Budget,
     limits,
 };
 use futures_util::stream;
@@ -27,13 +28,22 @@ pub(super) async fn beginning(shared: &Shared, answer: &mut Answer) -> Result<Ve
     let mut buffer = Vec::new();
     if answer.left().is_some() {
         drop(reserve(&shared.budget, PASS_FROM).await);
-        buffer = shared.budget.buffer(PASS_FROM);
+        buffer = shared.budget.buffer(piece(&shared.budget));
     }
     while buffer.len() < PASS_FROM && !answer.is_ended() {
         let (has_begun, stall) = (!buffer.is_empty(), shared.options.body_stall);
         answer.read_more(&mut buffer, has_begun, stall).await?;
     }
     Ok(buffer)
+}
+
+/// How much is read at once: more than little, as long as little is held. Each piece is read,
+/// written and woken for by itself.
+fn piece(budget: &Budget) -> usize {
+    match budget.used() < budget.cap() / 2 {
+        true => limits::PASSED_PIECE,
+        false => limits::PASSED_PIECE_CROWDED,
+    }
 }
 
 /// Hands an answer over that begins so.
@@ -82,7 +92,7 @@ impl Coming {
             came,
         } = self;
         let (budget, options) = (&shared.budget, &shared.options);
-        let mut buffer = budget.buffer(limits::PASSED_PIECE);
+        let mut buffer = budget.buffer(piece(budget));
         let lost = |fault: BodyError| BrokenOff::Lost(fault.to_string());
         while buffer.is_empty() && !answer.is_ended() {
             let read = answer
@@ -102,5 +112,21 @@ impl Coming {
         };
         let bytes = budget.hold(buffer);
         Ok(Came { bytes, ended })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_much_is_held_little_is_read_at_once() {
+        let budget = Budget::new(4 * limits::PASSED_PIECE);
+        let held = budget.hold(vec![0; limits::PASSED_PIECE]);
+        assert_eq!(piece(&budget), limits::PASSED_PIECE);
+        let more = budget.hold(vec![0; limits::PASSED_PIECE]);
+        assert_eq!(piece(&budget), limits::PASSED_PIECE_CROWDED);
+        drop((held, more));
+        assert_eq!(piece(&budget), limits::PASSED_PIECE);
     }
 }
