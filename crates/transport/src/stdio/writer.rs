@@ -246,7 +246,13 @@ async fn flush(shared: Arc<Shared>) {
             Next::End => return,
             Next::Close(stream) => {
                 if let Some(mut stream) = stream {
-                    let _ = timeout(limits::WRITE_STALL, stream.shutdown()).await;
+                    // First flushed: our own output hands what it took to a thread, and takes
+                    // itself for closed before that has written it.
+                    let closing = async {
+                        stream.flush().await?;
+                        stream.shutdown().await
+                    };
+                    let _ = timeout(limits::WRITE_STALL, closing).await;
                 }
                 return;
             }
@@ -305,5 +311,44 @@ mod tests {
             read.read_to_string(&mut came).await.unwrap();
             assert!(came == whole.repeat(2), "with room for {room}");
         }
+    }
+
+    /// As our own output is: it has what it took only when it was flushed.
+    #[derive(Default)]
+    struct Late {
+        taken: Vec<u8>,
+        written: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl AsyncWrite for Late {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.taken.extend_from_slice(bytes);
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            let taken = std::mem::take(&mut self.taken);
+            self.written.lock().extend(taken);
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_taken_is_written_before_it_is_closed() {
+        let stream = Late::default();
+        let written = stream.written.clone();
+        let writer = LineWriter::new(stream);
+        writer.send(Payload::from("the last answer".to_owned())).unwrap();
+        writer.close();
+        writer.closed().await;
+        assert_eq!(&*written.lock(), b"the last answer\n");
     }
 }

@@ -263,11 +263,11 @@ async fn a_void_sign_in_is_never_called_connected() {
     tty.sees_line(&["site", "connected", "signed-in"]);
     tty.sees_line(&["sign-in", "signed-in", "by initialize"]);
     tty.sees_line(&["usable", "yes", "by "]);
+    tty.types("2");
+    tty.sees("mcp__site__t");
     // From now on nobody is given a token any more, and those that were given run out.
     site.turn(json!({"insists": "nobody"})).await;
     let until = Instant::now() + Duration::from_secs(60);
-    tty.types("2");
-    tty.sees("mcp__site__t");
     loop {
         tty.types("\r");
         tty.sees("site · t");
