@@ -320,7 +320,7 @@ impl Host {
             Scope::All => None,
         };
         let shown = Shown::new(&self.observers, principal, server);
-        shown.from_client(&message.payload());
+        shown.from_client(message);
         Some(shown)
     }
 

@@ -235,6 +235,10 @@ pub const ROUND_PAUSE: Duration = Duration::from_millis(100);
 pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// Those who watch calls that are found without a lock; there may be more.
 pub const OBSERVERS_AT_HAND: usize = 4;
+/// How long two clocks that were read together tell each other's time.
+pub const CLOCK_KEPT: Duration = Duration::from_millis(20);
+/// Places of watched calls that each thread keeps for those that come.
+pub const WATCHED_SPARE: usize = 64;
 
 /// Questions that wait for a person in the inbox; of all.
 pub const DESK_QUESTIONS: usize = 1024;

@@ -18,6 +18,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod access_log;
+mod again;
 pub mod audit;
 pub mod cassette;
 pub mod limits;
@@ -26,6 +27,13 @@ pub mod metrics;
 pub mod tap;
 #[cfg(feature = "otlp")]
 pub mod traces;
+
+/// Whether two texts are the same. Most that are stand in the same place, so that they need
+/// not be read.
+#[inline]
+fn same(one: &str, other: &str) -> bool {
+    std::ptr::eq(one, other) || one == other
+}
 
 /// A number for a text, after what came before it; eight bytes at once. It is for places
 /// in memory, where texts that fall together cost a little time: nothing hangs on it.

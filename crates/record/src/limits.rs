@@ -52,10 +52,14 @@ pub const AUDIT_ARGUMENTS: usize = 16 * 1024;
 pub const AUDIT_TEXT: usize = 1000;
 /// Bytes of a text that is remembered as it is written, since most come again.
 pub const AUDIT_KEPT_TEXT: usize = 256;
+/// Bytes of how the lines of a caller begin that are remembered, since most come again.
+pub const AUDIT_KEPT_CALLER: usize = 1024;
 /// Names in one record: of tools that were pinned, or are not what they were.
 pub const AUDIT_NAMES: usize = 100;
 /// Problems that `audit verify` names; all of them are counted.
 pub const AUDIT_PROBLEMS: usize = 100;
+/// Places of what follows a call that each thread keeps for those that come, of each kind.
+pub const FOLLOW_SPARE: usize = 64;
 /// Servers whose calls are counted apart; those of others are counted together.
 pub const METRIC_SERVERS: usize = 100;
 /// Tools of one server that are counted apart; its other tools are counted together.
@@ -140,10 +144,10 @@ pub const TAP_SHARE: usize = 2;
 pub const TAP_SHARED_PIECE: usize = 4096;
 /// Of what may be kept, one part in so many is made free at once when it is full.
 pub const TAP_SLACK: usize = 64;
-/// Places of calls that gave way and are used again.
-pub const TAP_SPARE: usize = 64;
-/// Bytes that such a place may have.
-pub const TAP_SPARE_BYTES: usize = 16 * 1024;
+/// Bytes of memory that messages are written into before more is taken.
+pub const TAP_SEGMENT: usize = 64 * 1024;
+/// Such pieces of memory that there may be at least.
+pub const TAP_SEGMENTS: usize = 16;
 /// How long messages are kept after somebody last looked.
 pub const TAP_PATIENCE: Duration = Duration::from_secs(600);
 /// How often it is looked whether anybody still looks.

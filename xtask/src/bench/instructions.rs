@@ -8,6 +8,7 @@
 use super::budgets;
 use super::callgrind::Counted;
 use super::subjects::gateway_command;
+use super::watching::Spent;
 use super::window::{Load, Window};
 use crate::paths;
 use crate::process::Server;
@@ -83,10 +84,11 @@ pub fn run(options: &Options) -> Result<()> {
     if options.wide {
         return super::wide::run(options.built.as_deref(), &options.servers);
     }
-    let profile = super::built(
-        options.built.as_deref(),
-        &["switchboard-cli", "switchboard-testkit"],
-    )?;
+    let packages = ["switchboard-cli", "switchboard-testkit"];
+    let profile = match options.watching {
+        true => super::built_as(options.built.as_deref(), super::COUNTED, &packages)?,
+        false => super::built(options.built.as_deref(), &packages)?,
+    };
     let upstream = paths::program(profile, "echo-server")?;
     let load = paths::program(profile, "bench-load")?;
     let programs = match options.programs.is_empty() {
@@ -123,12 +125,16 @@ pub fn run(options: &Options) -> Result<()> {
 /// Counts each way of watching. A record is hashed, for which most processors have
 /// instructions and valgrind has none: how many it would be with them is said beside.
 fn watching(parts: &Parts<'_>, era: &str, keep: Option<&Path>) -> Result<()> {
+    let scratch = paths::scratch("watching")?;
     let mut first = None;
     for (name, with) in WATCHING {
-        let keep = keep.map(|keep| keep.join(name.replace(' ', "-")));
-        let each = parts.each(with, keep.as_deref())?;
+        let way = name.replace(' ', "-");
+        let folder = keep.map_or_else(|| scratch.join(&way), |keep| keep.join(&way));
+        let each = parts.each(with, Some(&folder))?;
+        let spent = Spent::of(&folder, parts.calls)?;
         let off: Counted = *first.get_or_insert(each);
         let ratio = |now: u64, off: u64| now as f64 / off as f64;
+        let percent = |part: u64| 100.0 * part as f64 / (each.total - part) as f64;
         println!(
             "  {era:8} {:>8}   {:.3}   hashing {:>6}   as run {:>8}   {:.3}   {name}   {}",
             each.total,
@@ -138,7 +144,15 @@ fn watching(parts: &Parts<'_>, era: &str, keep: Option<&Path>) -> Result<()> {
             ratio(each.as_run(), off.as_run()),
             parts.program.display()
         );
+        println!(
+            "           of these on lines of watching {} ({:.2} % of the others), of the tap and the list {} ({:.2} %)",
+            spent.all,
+            percent(spent.all),
+            spent.tap,
+            percent(spent.tap),
+        );
     }
+    std::fs::remove_dir_all(&scratch)?;
     Ok(())
 }
 

@@ -26,6 +26,7 @@ mod shared;
 pub mod start;
 pub mod subjects;
 mod system;
+mod watching;
 mod wide;
 mod window;
 
@@ -41,6 +42,8 @@ use subjects::{Programs, Subject};
 
 /// The profile that is measured, defined in the workspace's Cargo.toml.
 const PROFILE: &str = "dist";
+/// The same with the lines of its source, for what is counted by them.
+const COUNTED: &str = "counted";
 
 /// Options of `cargo xtask bench`.
 #[derive(clap::Args)]
@@ -270,16 +273,21 @@ fn grow(options: &Options, programs: &Programs, scratch: &Path) -> Result<()> {
 /// The profile to measure: one that is built already, or that of a release, in
 /// which these packages' programs are built now.
 fn built<'a>(already: Option<&'a str>, packages: &[&str]) -> Result<&'a str> {
+    built_as(already, PROFILE, packages)
+}
+
+/// The same with another profile for what is built now.
+fn built_as<'a>(already: Option<&'a str>, profile: &'a str, packages: &[&str]) -> Result<&'a str> {
     if let Some(profile) = already {
         return Ok(profile);
     }
-    let mut build = whole(["build", "--profile", PROFILE, "--bins"]);
+    let mut build = whole(["build", "--profile", profile, "--bins"]);
     for package in packages {
         build.args(["--package", package]);
     }
     let status = build.status().context("cargo build")?;
     ensure!(status.success(), "the programs do not build");
-    Ok(PROFILE)
+    Ok(profile)
 }
 
 fn programs(options: &Options) -> Result<Programs> {

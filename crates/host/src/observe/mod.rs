@@ -6,6 +6,7 @@
 //! the messages themselves, on all four edges. Where nobody watches a call costs a
 //! look at two flags.
 
+mod day;
 mod end;
 mod log;
 mod parts;
@@ -29,6 +30,7 @@ use crate::{
     limits,
     upstream::Connection,
 };
+use bytes::Bytes;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
 use std::{
@@ -40,7 +42,7 @@ use std::{
     },
     time::SystemTime,
 };
-use switchboard_wire::{Message, Method, Named, Params, Payload, Revision, json, trace::Carried};
+use switchboard_wire::{Message, Method, Named, Params, Revision, json, trace::Carried};
 
 /// Watches calls. Nothing here may block: calls wait for it.
 pub trait Observer: Send + Sync {
@@ -275,8 +277,8 @@ pub struct Passing<'a> {
     /// The request of ours that it came with, on the server's side, where what carries it
     /// says so.
     pub during: Option<u64>,
-    /// The message.
-    pub payload: &'a Payload,
+    /// The message, in pieces.
+    pub pieces: &'a [Bytes],
 }
 
 /// All who watch.
@@ -301,8 +303,8 @@ pub struct Observers {
     holding: AtomicBool,
 }
 
-/// Those who follow one call: mostly one, or none.
-type Following = SmallVec<[Box<dyn Follow>; 1]>;
+/// Those who follow one call: mostly one or two, or none.
+type Following = SmallVec<[Box<dyn Follow>; 2]>;
 
 impl Observers {
     /// Adds one, which watches what begins from now on.
@@ -406,7 +408,7 @@ impl Observers {
         connection: &Connection,
         during: Option<u64>,
         call: Option<u64>,
-        payload: &Payload,
+        pieces: &[Bytes],
     ) {
         self.show(&Passing {
             edge,
@@ -415,7 +417,7 @@ impl Observers {
             server: Some(connection.server_name()),
             connection: Some(connection.serial()),
             during,
-            payload,
+            pieces,
         });
     }
 

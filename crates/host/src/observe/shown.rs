@@ -1,14 +1,15 @@
 //! A call whose messages somebody sees: what each of them is shown under.
 
 use super::{Edge, Observers, Passing};
+use bytes::Bytes;
 use std::{
-    fmt,
+    fmt, slice,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
-use switchboard_wire::Payload;
+use switchboard_wire::{Message, Payload};
 
 /// A number that no other call has.
 pub(super) fn next_number() -> u64 {
@@ -45,16 +46,16 @@ impl Shown {
     }
 
     /// Its client has said this.
-    pub fn from_client(&self, payload: &Payload) {
-        self.show(Edge::FromClient, payload);
+    pub fn from_client(&self, message: &Message) {
+        self.show(Edge::FromClient, slice::from_ref(message.raw()));
     }
 
     /// Its client is told this.
     pub fn to_client(&self, payload: &Payload) {
-        self.show(Edge::ToClient, payload);
+        self.show(Edge::ToClient, payload.pieces());
     }
 
-    fn show(&self, edge: Edge, payload: &Payload) {
+    fn show(&self, edge: Edge, pieces: &[Bytes]) {
         self.observers.show(&Passing {
             edge,
             call: Some(self.number),
@@ -62,7 +63,7 @@ impl Shown {
             server: self.server.as_deref(),
             connection: None,
             during: None,
-            payload,
+            pieces,
         });
     }
 }

@@ -1,8 +1,10 @@
 //! The wrapper around one call that is watched.
 
+mod spare;
+
 use super::{
     Begin, Destination, Edited, End, Ending, Following, Happened, Keeping, Leaving, Observers,
-    Origin, Passed, Release, Resumed, Shown, log, shown, waits::Waits,
+    Origin, Passed, Release, Resumed, Shown, day, log, shown, waits::Waits,
 };
 use crate::{
     call::{Admitted, Scope},
@@ -12,7 +14,7 @@ use crate::{
 use std::{
     fmt, mem,
     sync::{Arc, LazyLock},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 use switchboard_wire::{Edits, Id, Message, Payload, Revision};
 use tokio::time::Instant;
@@ -94,11 +96,12 @@ impl Watched {
             Scope::One(server) => Some(server.name().clone()),
             Scope::All => None,
         };
+        let begun = Instant::now();
         let begin = Begin {
             number,
             origin,
             client,
-            at: SystemTime::now(),
+            at: day::time_of(begun),
             server: server.as_ref(),
             method: message.method(),
             name: named.as_ref().and_then(|(named, _)| named.text()),
@@ -115,21 +118,15 @@ impl Watched {
             }
             follow
         });
-        let passed = Passed {
-            server,
-            is_decision_wanted: observers.want_decisions(),
-            is_timed: details,
-            ..Passed::default()
-        };
         if follow.is_empty() && shown.is_none() {
             return None;
         }
-        let watched = Self {
+        let watched = spare::placed(Self {
             number,
             span,
             follow,
             is_server_said,
-            begun: Instant::now(),
+            begun,
             away: None,
             at_server: Duration::ZERO,
             waits: None,
@@ -137,12 +134,17 @@ impl Watched {
             bytes_in: message.raw().len(),
             bytes_out: 0,
             shown,
-            passed,
-        };
+            passed: Passed {
+                server,
+                is_decision_wanted: observers.want_decisions(),
+                is_timed: details,
+                ..Passed::default()
+            },
+        });
         if let Some(shown) = &watched.shown {
-            shown.from_client(&message.payload());
+            shown.from_client(message);
         }
-        Some(Box::new(watched))
+        Some(watched)
     }
 
     /// Who follows what it sends to its server.
@@ -314,34 +316,37 @@ impl Watched {
 
     /// It is over. What this gives back is waited for before anybody is told.
     #[must_use]
-    pub fn end(mut self, ending: Ending<'_>) -> Option<Keeping> {
+    pub fn end(mut self: Box<Self>, ending: Ending<'_>) -> Option<Keeping> {
         if let Ending::Reply(reply) = &ending {
             self.bytes_out += reply.message.raw().len();
             self.show(|| reply.message.edited(&reply.edits));
         }
-        self.finish(ending)
+        self.over(ending)
     }
 
     /// It is over, and no server was asked: we answered so many bytes, or why not. What
     /// this gives back is waited for before anybody is told.
     #[must_use]
-    pub fn answered_by_us(mut self, answer: Result<usize, &CallError>) -> Option<Keeping> {
+    pub fn answered_by_us(
+        mut self: Box<Self>,
+        answer: Result<usize, &CallError>,
+    ) -> Option<Keeping> {
         self.tell_passed();
         match answer {
             Ok(bytes) => {
                 self.bytes_out += bytes;
-                self.finish(Ending::Reply(&FINE))
+                self.over(Ending::Reply(&FINE))
             }
-            Err(fault) => self.finish(Ending::Failed(fault)),
+            Err(fault) => self.over(Ending::Failed(fault)),
         }
     }
 
     /// It is over: all of its answer, so many bytes, was passed on as it came. What this
     /// gives back is waited for before its client gets the last of them.
     #[must_use]
-    pub(crate) fn passed_on(mut self, is_error: bool, bytes: usize) -> Option<Keeping> {
+    pub(crate) fn passed_on(mut self: Box<Self>, is_error: bool, bytes: usize) -> Option<Keeping> {
         self.bytes_out += bytes;
-        self.finish(Ending::Reply(match is_error {
+        self.over(Ending::Reply(match is_error {
             true => &FAILED,
             false => &FINE,
         }))
@@ -349,19 +354,42 @@ impl Watched {
 
     /// It is over: its answer broke off after so many bytes.
     #[must_use]
-    pub(crate) fn broke_off(mut self, fault: &CallError, bytes: usize) -> Option<Keeping> {
+    pub(crate) fn broke_off(
+        mut self: Box<Self>,
+        fault: &CallError,
+        bytes: usize,
+    ) -> Option<Keeping> {
         self.bytes_out += bytes;
-        self.finish(Ending::Failed(fault))
+        self.over(Ending::Failed(fault))
     }
 
     /// It turned out to be another call, which is watched by itself.
-    pub fn forget(mut self) {
+    pub fn forget(mut self: Box<Self>) {
         self.follow.clear();
     }
 
     /// It is over, with this outcome.
-    pub(crate) fn ended(self, outcome: &Outcome) -> Option<Keeping> {
+    pub(crate) fn ended(self: Box<Self>, outcome: &Outcome) -> Option<Keeping> {
         self.end(Ending::of(outcome))
+    }
+
+    fn over(mut self: Box<Self>, ending: Ending<'_>) -> Option<Keeping> {
+        let kept = self.finish(ending);
+        spare::keep(self);
+        kept
+    }
+
+    /// Nothing of a call that is over is held any longer.
+    fn clear(&mut self) {
+        let Self {
+            span,
+            waits,
+            shown,
+            passed,
+            ..
+        } = self;
+        (*span, *waits, *shown) = (Span::none(), None, None);
+        *passed = Passed::default();
     }
 
     fn finish(&mut self, ending: Ending<'_>) -> Option<Keeping> {

@@ -11,6 +11,7 @@ use crate::{
     exchange::{Begun, Outcome, Reply},
     observe::{Edge, Observers},
 };
+use std::slice;
 use switchboard_tasks as tasks;
 use switchboard_transport::{
     self as transport, Closed, Inbound, Receive, Share, Undelivered, limits::COUNTED_BYTES,
@@ -178,8 +179,8 @@ fn number_in(message: &Message, field: &'static str) -> Option<u64> {
 impl Receive for Connection {
     fn message(&self, inbound: Inbound) {
         if let Some(observers) = self.tapped() {
-            let (payload, call) = (inbound.message.payload(), self.whose(&inbound));
-            observers.show_raw(Edge::FromServer, self, inbound.during, call, &payload);
+            let (pieces, call) = (slice::from_ref(inbound.message.raw()), self.whose(&inbound));
+            observers.show_raw(Edge::FromServer, self, inbound.during, call, pieces);
         }
         let of = inbound.message.is_reply().then(|| inbound.message.own_id());
         let request = of.flatten().or(inbound.during);

@@ -424,7 +424,7 @@ impl Connection {
             .link()
             .ok_or_else(|| self.not_connected("not started"))?;
         if let Some(observers) = self.tapped() {
-            observers.show_raw(Edge::ToServer, self, None, call, &out.payload);
+            observers.show_raw(Edge::ToServer, self, None, call, out.payload.pieces());
         }
         send(link, out).map_err(|fault| match fault {
             SendError::Closed => match self.how_it_ended() {

@@ -1,16 +1,23 @@
 //! What is recorded of calls.
 
+mod name;
+
 use super::{
     Audit,
     chain::{HASH, Record, redact, sha256},
-    pen::{Entry, Line},
+    pen::{Asked, Caller, Entry, Line},
     queue::Queue,
     said::short,
 };
-use crate::limits;
+use crate::{
+    again::{self, Follows, Spare},
+    limits,
+};
+use name::Name;
 use serde_json::{Value, json};
 use std::{
     sync::Arc,
+    thread::LocalKey,
     time::{Duration, SystemTime},
 };
 use switchboard_host::{
@@ -21,7 +28,7 @@ use switchboard_host::{
         Release, Released,
     },
 };
-use switchboard_wire::{Method, Named};
+use switchboard_wire::Method;
 
 impl Observer for Audit {
     fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>> {
@@ -41,7 +48,7 @@ impl Observer for Audit {
             arguments: arguments.filter(|_| self.arguments).map(shown),
             edited: [false; 2],
             server: call.server.cloned(),
-            name: call.named().and_then(Named::into_text).map(kept),
+            name: Name::of(call),
             decided: None,
             answered: None,
             released: None,
@@ -50,7 +57,7 @@ impl Observer for Audit {
             error: None,
             took: Duration::ZERO,
         };
-        Some(Box::new(call))
+        Some(again::follow(call))
     }
 
     fn wants_decisions(&self) -> bool {
@@ -122,7 +129,7 @@ struct Call {
     /// Whether a person has changed its arguments, and its answer.
     edited: [bool; 2],
     server: Option<Arc<str>>,
-    name: Option<String>,
+    name: Name,
     decided: Option<(Decided, Arc<str>)>,
     /// What whoever was asked about it said, and who that was, where it was not its client.
     answered: Option<(Verdict, Option<Box<str>>)>,
@@ -207,6 +214,42 @@ impl Call {
         }
     }
 
+    /// Who asks, and for what kind of thing.
+    fn write_caller(&self, line: &mut Line<'_>) {
+        let client = &*self.client;
+        line.said(r#","principal":"#, &client.principal);
+        let said_name = self.said_name.as_ref();
+        if let Some(name) = said_name.or_else(|| client.said_name()) {
+            line.said(r#","client":"#, name);
+        }
+        if let Some(address) = client.address {
+            line.address(r#","address":"#, address);
+        }
+        line.number(r#","session":"#, client.id);
+        line.word(r#","era":"#, client.era().as_str());
+        if self.origin == Origin::Own {
+            line.put(r#","origin":"own""#);
+        }
+        line.word(r#","method":"#, self.method.as_str());
+    }
+
+    /// Whether nobody was asked about it.
+    fn is_plain(&self) -> bool {
+        self.answered.is_none() && self.released.is_none()
+    }
+
+    /// What is asked for, what was decided and what came of it.
+    fn write_asked(&self, line: &mut Line<'_>) {
+        if let Some(server) = &self.server {
+            line.named(r#","server":"#, server);
+        }
+        if let Some(name) = self.name.text() {
+            line.said(self.before_name(), &name);
+        }
+        self.write_decision(line);
+        line.word(r#","outcome":"#, self.outcome);
+    }
+
     /// What was decided and by what, and who agreed.
     fn write_decision(&self, line: &mut Line<'_>) {
         if let Some((decided, rule)) = &self.decided {
@@ -246,21 +289,21 @@ impl Entry for Call {
 
     fn write(&self, line: &mut Line<'_>) {
         line.number(r#""call","call":"#, self.number);
-        let client = &*self.client;
-        line.said(r#","principal":"#, &client.principal);
-        let said_name = self.said_name.as_ref();
-        if let Some(name) = said_name.or_else(|| client.said_name()) {
-            line.said(r#","client":"#, name);
+        match &self.said_name {
+            // Whoever says who it is in each request comes anew with each.
+            Some(_) => self.write_caller(line),
+            None => {
+                let client = &*self.client;
+                let caller = Caller {
+                    id: client.id,
+                    address: client.address,
+                    is_named: client.said_name().is_some(),
+                    origin: self.origin,
+                    method: self.method,
+                };
+                line.kept(caller, |line| self.write_caller(line));
+            }
         }
-        if let Some(address) = client.address {
-            line.address(r#","address":"#, address);
-        }
-        line.number(r#","session":"#, client.id);
-        line.word(r#","era":"#, client.era().as_str());
-        if self.origin == Origin::Own {
-            line.put(r#","origin":"own""#);
-        }
-        line.word(r#","method":"#, self.method.as_str());
         if let Some(hash) = &self.hash {
             line.digits(r#","argumentsSha256":"#, hash);
         }
@@ -274,14 +317,19 @@ impl Entry for Call {
             [false, true] => r#","edited":["answer"]"#,
             [true, true] => r#","edited":["arguments","answer"]"#,
         });
-        if let Some(server) = &self.server {
-            line.named(r#","server":"#, server);
+        match (&self.server, &self.decided, self.name.text()) {
+            // What most calls of a tool say.
+            (Some(server), Some((decided, rule)), Some(name)) if self.is_plain() => {
+                let asked = Asked {
+                    server,
+                    rule,
+                    name: &name,
+                    kind: (self.method, *decided, self.outcome),
+                };
+                line.kept_asked(&asked, |line| self.write_asked(line));
+            }
+            _ => self.write_asked(line),
         }
-        if let Some(name) = &self.name {
-            line.said(self.before_name(), name);
-        }
-        self.write_decision(line);
-        line.word(r#","outcome":"#, self.outcome);
         if let Some(fault) = self.fault {
             line.put(match fault {
                 Blame::Client => r#","fault":"client""#,
@@ -296,7 +344,15 @@ impl Entry for Call {
     }
 }
 
-impl Follow for Call {
+thread_local! {
+    static SPARE: Spare<Call> = const { Spare::new(Vec::new()) };
+}
+
+impl Follows for Call {
+    fn spare() -> &'static LocalKey<Spare<Self>> {
+        &SPARE
+    }
+
     fn refuses(&self) -> Option<CallError> {
         self.queue.refuses()
     }
@@ -305,9 +361,7 @@ impl Follow for Call {
         match event {
             Happened::Routed(to) => {
                 self.is_at(to.server_name());
-                if self.name.as_deref() != to.named.text() {
-                    self.name = to.named.text().map(|name| kept(name.to_owned()));
-                }
+                self.name = Name::own(to.named.text());
             }
             Happened::Passed(passed) => self.decided.clone_from(&passed.decided),
             Happened::Left { server, .. } => self.is_at(server),
@@ -324,19 +378,15 @@ impl Follow for Call {
         }
     }
 
-    fn end(self: Box<Self>, end: &End<'_>) {
-        drop(self.end_kept(end));
-    }
-
-    fn end_kept(mut self: Box<Self>, end: &End<'_>) -> Option<Keeping> {
+    fn end(&mut self, end: &End<'_>) -> Option<Keeping> {
         if !self.ends(end) {
             return None;
         }
         if matches!(end.ending, Ending::GivenUp) {
-            self.queue.add_later(&*self);
+            self.queue.add_later(self);
             return None;
         }
-        self.queue.add(&*self)
+        self.queue.add(self)
     }
 }
 

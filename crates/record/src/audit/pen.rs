@@ -2,14 +2,17 @@
 //! most of them is made once, and what is written of ours is written in few pieces.
 
 use super::{chain::Record, said::Said};
-use crate::limits;
+use crate::{limits, mixed};
 use serde_json::Value;
 use std::{
     cell::RefCell,
     net::IpAddr,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
+use switchboard_host::observe::{Decided, Origin};
 use switchboard_local::hex_of;
+use switchboard_wire::Method;
 
 /// Something that has a line.
 pub(super) trait Entry {
@@ -25,14 +28,75 @@ thread_local! {
     static PEN: RefCell<Option<Box<Pen>>> = const { RefCell::new(None) };
 }
 
+/// Places for what is the same in the lines of one caller.
+// tidy: a size of memory that is made once, no cap.
+const CALLERS: usize = 64;
+
+/// Whose lines begin in the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Caller {
+    /// Its client, by a number that no other has.
+    pub(super) id: u64,
+    pub(super) address: Option<IpAddr>,
+    /// Whether it is known what it calls itself.
+    pub(super) is_named: bool,
+    pub(super) origin: Origin,
+    /// What it asks for.
+    pub(super) method: Method,
+}
+
+/// What is asked for, what was decided and what came of it, where nobody was asked about it.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    pub(super) server: &'a Arc<str>,
+    pub(super) rule: &'a Arc<str>,
+    pub(super) name: &'a str,
+    pub(super) kind: (Method, Decided, &'static str),
+}
+
+/// The same as it was written last. Who holds server and rule knows them again.
+#[derive(Debug)]
+struct KnownAsked {
+    server: Arc<str>,
+    rule: Arc<str>,
+    name: Box<str>,
+    kind: (Method, Decided, &'static str),
+    text: Box<[u8]>,
+}
+
+impl KnownAsked {
+    fn is(&self, asked: &Asked<'_>) -> bool {
+        Arc::ptr_eq(&self.server, asked.server)
+            && Arc::ptr_eq(&self.rule, asked.rule)
+            && self.kind == asked.kind
+            && *self.name == *asked.name
+    }
+}
+
 /// What writes them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pen {
     said: Said,
+    /// How the lines of callers begin. A place holds the last that fell to it.
+    callers: Box<[Option<(Caller, Box<[u8]>)>]>,
+    /// What calls asked for, in the same way.
+    asked: Box<[Option<KnownAsked>]>,
     /// The last address, and how it is written.
     address: Option<(IpAddr, String)>,
     /// The line that was written last.
     text: Vec<u8>,
+}
+
+impl Default for Pen {
+    fn default() -> Self {
+        Self {
+            said: Said::default(),
+            callers: (0..CALLERS).map(|_| None).collect(),
+            asked: (0..CALLERS).map(|_| None).collect(),
+            address: None,
+            text: Vec::new(),
+        }
+    }
 }
 
 /// What an entry says, from the word for what happened on, for whoever takes it.
@@ -41,7 +105,10 @@ pub(super) fn made<T>(entry: &impl Entry, take: impl FnOnce(&[u8]) -> T) -> T {
     let mut pen = known.ok().flatten().unwrap_or_default();
     let mut text = std::mem::take(&mut pen.text);
     text.clear();
-    pen.said.renew();
+    if pen.said.renew() {
+        pen.callers.fill_with(|| None);
+        pen.asked.fill_with(|| None);
+    }
     entry.write(&mut Line {
         pen: &mut pen,
         text: &mut text,
@@ -111,6 +178,46 @@ impl Line<'_> {
         match name.bytes().all(is_plain) {
             true => self.word(before, name),
             false => self.value(before, &name.into()),
+        }
+    }
+
+    /// What is the same in all lines of a caller, which is made where it is not known.
+    pub(super) fn kept(&mut self, caller: Caller, make: impl FnOnce(&mut Line<'_>)) {
+        let place = caller.id as usize % CALLERS;
+        if let Some((known, text)) = &self.pen.callers[place]
+            && *known == caller
+        {
+            self.text.extend_from_slice(text);
+            return;
+        }
+        let start = self.text.len();
+        make(self);
+        let made = &self.text[start..];
+        if made.len() <= limits::AUDIT_KEPT_CALLER {
+            self.pen.callers[place] = Some((caller, made.into()));
+        }
+    }
+
+    /// The same of what a call asked for.
+    pub(super) fn kept_asked(&mut self, asked: &Asked<'_>, make: impl FnOnce(&mut Line<'_>)) {
+        let place = (mixed(0, asked.name) >> 32) as usize % CALLERS;
+        if let Some(known) = &self.pen.asked[place]
+            && known.is(asked)
+        {
+            self.text.extend_from_slice(&known.text);
+            return;
+        }
+        let start = self.text.len();
+        make(self);
+        let made = &self.text[start..];
+        if made.len() <= limits::AUDIT_KEPT_CALLER {
+            self.pen.asked[place] = Some(KnownAsked {
+                server: asked.server.clone(),
+                rule: asked.rule.clone(),
+                name: asked.name.into(),
+                kind: asked.kind,
+                text: made.into(),
+            });
         }
     }
 
@@ -184,6 +291,7 @@ pub(super) fn last_digits<const N: usize>(number: u32) -> [u8; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use switchboard_local::secret;
 
     fn with(write: impl FnOnce(&mut Line<'_>)) -> String {
         let (mut pen, mut text) = (Pen::default(), Vec::new());
@@ -221,5 +329,92 @@ mod tests {
         }
         let digits = with(|line| line.digits("", &[0xab; 32]));
         assert_eq!(digits, format!("\"{}\"", "ab".repeat(32)));
+    }
+    const CALLER: Caller = Caller {
+        id: 7,
+        address: None,
+        is_named: true,
+        origin: Origin::Client,
+        method: Method::ToolsCall,
+    };
+
+    #[test]
+    fn what_is_the_same_for_a_caller_is_made_once() {
+        let others = [
+            Caller {
+                id: CALLER.id + CALLERS as u64,
+                ..CALLER
+            },
+            Caller {
+                origin: Origin::Own,
+                ..CALLER
+            },
+        ];
+        let mut made = 0;
+        let written = with(|line| {
+            for caller in [CALLER, CALLER, others[0], CALLER, others[1]] {
+                line.kept(caller, |line| {
+                    made += 1;
+                    line.number(",", caller.id);
+                });
+            }
+        });
+        assert_eq!((written.as_str(), made), (",7,7,71,7,7", 4));
+    }
+
+    #[test]
+    fn what_calls_ask_for_is_made_once_for_each_of_it() {
+        let [server, rule]: [Arc<str>; 2] = ["s", "r"].map(Arc::from);
+        let asked = |name, outcome| Asked {
+            server: &server,
+            rule: &rule,
+            name,
+            kind: (Method::ToolsCall, Decided::Allowed, outcome),
+        };
+        let same: Arc<str> = Arc::from("s");
+        let elsewhere = Asked {
+            server: &same,
+            ..asked("a", "ok")
+        };
+        let all = [
+            asked("a", "ok"),
+            asked("a", "ok"),
+            asked("a", "error"),
+            asked("b", "ok"),
+            elsewhere,
+        ];
+        let mut made = 0;
+        let written = with(|line| {
+            for asked in &all {
+                line.kept_asked(asked, |line| {
+                    made += 1;
+                    line.word(asked.name, asked.kind.2);
+                });
+            }
+        });
+        let expected = r#"a"ok"a"ok"a"error"b"ok"a"ok""#;
+        assert_eq!((written.as_str(), made), (expected, 4));
+    }
+
+    #[test]
+    fn what_turns_out_to_be_a_secret_is_written_no_more() {
+        struct Asks;
+        impl Entry for Asks {
+            fn time(&self) -> SystemTime {
+                SystemTime::UNIX_EPOCH
+            }
+
+            fn write(&self, line: &mut Line<'_>) {
+                line.kept(CALLER, |line| line.said("", SECRET));
+            }
+        }
+        const SECRET: &str = "birch-canary-of-pen";
+        let text = || made(&Asks, |said| String::from_utf8_lossy(said).into_owned());
+        assert_eq!(
+            (text(), text()),
+            (format!("{SECRET:?}"), format!("{SECRET:?}"))
+        );
+        secret::remember(SECRET);
+        assert_eq!(text(), format!("{:?}", secret::HIDDEN));
     }
 }

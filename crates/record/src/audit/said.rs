@@ -40,12 +40,14 @@ impl Default for Said {
 }
 
 impl Said {
-    /// Looks at everything anew where more secrets are known by now.
-    pub(super) fn renew(&mut self) {
+    /// Looks at everything anew where more secrets are known by now, and says so.
+    pub(super) fn renew(&mut self) -> bool {
         let secrets = secret::known_count();
-        if std::mem::replace(&mut self.secrets, secrets) != secrets {
+        let is_new = std::mem::replace(&mut self.secrets, secrets) != secrets;
+        if is_new {
             self.places.fill_with(|| None);
         }
+        is_new
     }
 
     /// A text as it is written.
@@ -101,7 +103,7 @@ mod tests {
         let secret = "maple-canary-of-said";
         assert_eq!(said.written(secret), format!("{secret:?}"));
         secret::remember(secret);
-        said.renew();
+        assert!(said.renew() && !said.renew());
         assert_eq!(said.written(secret), format!("{:?}", secret::HIDDEN));
         let long = secret.repeat(100);
         assert!(!said.written(&long).contains("maple"));

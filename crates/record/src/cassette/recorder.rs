@@ -6,6 +6,7 @@ pub use pairing::calls_of;
 
 use super::{file::Files, line::Line};
 use crate::limits;
+use bytes::Bytes;
 use pairing::Pairing;
 use parking_lot::Mutex;
 use std::{
@@ -32,6 +33,14 @@ pub struct Recorder {
     /// Bytes of what waits to be written.
     waiting: Arc<AtomicUsize>,
     dropped: Arc<AtomicU64>,
+}
+
+/// A message in one piece, which most are.
+fn whole(pieces: &[Bytes]) -> Bytes {
+    match pieces {
+        [one] => one.clone(),
+        several => several.concat().into(),
+    }
 }
 
 /// What the task is told.
@@ -123,7 +132,7 @@ impl Observer for Recorder {
             Edge::FromServer => true,
             Edge::FromClient | Edge::ToClient => return,
         };
-        let Ok(message) = Message::parse(passing.payload.clone().into_bytes()) else {
+        let Ok(message) = Message::parse(whole(passing.pieces)) else {
             return;
         };
         let now = Instant::now();

@@ -8,7 +8,7 @@ use super::{
     histogram::{Counts, Histogram, micros},
     outcome::{OUTCOMES, Outcome},
 };
-use crate::{limits, mixed};
+use crate::{limits, mixed, same};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -259,7 +259,7 @@ impl Room {
 
 impl Cell {
     fn is(&self, server: &str, method: Method, tool: &str) -> bool {
-        self.method == method && *self.tool == *tool && *self.server == *server
+        self.method == method && same(&self.server, server) && *self.tool == *tool
     }
 
     fn key(&self) -> (&str, &str, &str) {

@@ -18,17 +18,21 @@ pub use stats::{Line, Quantiles, Stats};
 pub(crate) use cells::Cell;
 pub(crate) use outcome::Outcome;
 
-use crate::tap::CallList;
+use crate::{
+    again::{self, Follows, Spare},
+    tap::CallList,
+};
 use cells::{Cells, Ended, Example};
 use histogram::{Counts, SHOWN};
 use std::{
     fmt,
     sync::{Arc, atomic::Ordering},
+    thread::LocalKey,
     time::Instant,
 };
 use switchboard_host::{
     Blame, Input,
-    observe::{Begin, End, Follow, Happened, Observer, Part, PartEnd},
+    observe::{Begin, End, Follow, Happened, Keeping, Observer, Part, PartEnd},
 };
 use switchboard_wire::{Method, Named, Revision};
 
@@ -64,7 +68,7 @@ impl fmt::Debug for Metrics {
 impl Observer for Metrics {
     fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>> {
         self.shared.list.begin(call);
-        Some(Box::new(Counting {
+        Some(again::follow(Counting {
             shared: self.shared.clone(),
             number: call.number,
             method: call.method,
@@ -136,7 +140,15 @@ impl Counting {
     }
 }
 
-impl Follow for Counting {
+thread_local! {
+    static SPARE: Spare<Counting> = const { Spare::new(Vec::new()) };
+}
+
+impl Follows for Counting {
+    fn spare() -> &'static LocalKey<Spare<Self>> {
+        &SPARE
+    }
+
     fn event(&mut self, event: &Happened<'_>) {
         match event {
             Happened::Routed(to) => {
@@ -186,7 +198,7 @@ impl Follow for Counting {
         }))
     }
 
-    fn end(mut self: Box<Self>, end: &End<'_>) {
+    fn end(&mut self, end: &End<'_>) -> Option<Keeping> {
         self.is_over = true;
         let made;
         let cell = match &self.cell {
@@ -210,6 +222,7 @@ impl Follow for Counting {
         self.shared.cells.count(cell, &ended);
         let left = (self.left, self.revision);
         self.shared.list.end(self.number, end, outcome, left);
+        None
     }
 }
 

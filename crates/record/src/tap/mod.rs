@@ -338,7 +338,7 @@ impl Observer for Tap {
 
     fn message(&self, message: &Passing<'_>) {
         let Some(call) = message.call else { return };
-        let is_new = self.ring.keep(call, message.edge, message.payload);
+        let is_new = self.ring.keep(call, message.edge, message.pieces);
         if is_new && self.is_recorded.load(Ordering::Relaxed) {
             let mut unkept = self.unkept.lock();
             if unkept.len() >= limits::TAP_CALLS {

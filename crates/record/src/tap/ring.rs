@@ -1,30 +1,31 @@
 //! Messages of calls, as they crossed: as many as there is room for, the oldest calls
 //! give way.
 //!
-//! A call's number is its place, as in the list of calls: each place has a lock of its own,
-//! and no message is looked for. Pieces are copied: a message on its way is part of the
-//! buffer that it was read into, and counts in the budget of whoever it is for. What is small
-//! goes into one buffer for each call, which is used again by the call that comes to its
-//! place, so that nothing has to be allocated for a call once there were as many as may be.
-//! What is large is copied once, and shared by the messages of a call that have it; and where
-//! a small message ends as the one before it does, since we pass on what we were told, only
-//! its beginning is copied.
+//! A call's number is its place, as in the list of calls, and no message is looked for: a
+//! place knows the last message of its call, and each message the one before it. Pieces are
+//! copied: a message on its way is part of the buffer that it was read into, and counts in the
+//! budget of whoever it is for. What is small goes into one [`Log`] for all, one message
+//! after the other, and what is written last takes the room of what is oldest. What is large
+//! is copied once, and shared by the messages of a call that have it; and where a small
+//! message ends as the one before it does, since we pass on what we were told, only its
+//! beginning is copied.
+
+mod head;
+mod large;
+mod log;
 
 use crate::limits;
 use bytes::Bytes;
+use head::{HEAD, Head, How};
+use large::{Copied, Large};
+use log::Log;
 use parking_lot::Mutex;
-use smallvec::SmallVec;
 use std::{
+    collections::VecDeque,
     mem::{size_of, take},
-    ops::Range,
-    sync::{
-        OnceLock,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
-    time::Instant,
+    time::{Duration, Instant},
 };
 use switchboard_host::observe::Edge;
-use switchboard_wire::Payload;
 
 /// A message that crossed.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ pub(crate) struct Crossing {
 
 /// The bytes of a message, in pieces.
 #[derive(Clone, Debug)]
-pub(crate) struct Text(SmallVec<[Bytes; 1]>);
+pub(crate) struct Text(Vec<Bytes>);
 
 impl Text {
     /// All of it.
@@ -47,86 +48,61 @@ impl Text {
     }
 }
 
-/// A message as it is kept.
-#[derive(Debug)]
-struct Held {
-    at: Instant,
-    length: usize,
-    text: Written,
-    edge: Edge,
-}
-
-/// The bytes of a message that is kept.
-#[derive(Debug)]
-enum Written {
-    /// Not kept.
-    Nowhere,
-    /// In the buffer of the call, as most are: its own beginning, and its end, which is that
-    /// of the message before where they are the same.
-    Small(Range<u32>, Range<u32>),
-    Pieces(Vec<Piece>),
-}
-
-/// A part of a message.
-#[derive(Debug)]
-enum Piece {
-    /// In the buffer of the call.
-    Small(Range<u32>),
-    Large(Bytes),
-}
-
 /// What is kept of one call.
-#[derive(Debug, Default)]
-struct Kept {
-    messages: Vec<Held>,
-    /// All that is small of them.
-    small: Vec<u8>,
-    /// Large pieces as they were on their way: where they stood, and the copy.
-    large: Vec<(usize, Bytes)>,
-    missing: u32,
-}
-
-/// A place for one call.
 #[derive(Debug, Default)]
 struct Place {
     /// Whose it is; nobody's where it is none's.
     call: u64,
-    kept: Kept,
-    /// What of it is counted in all that is kept.
-    counted: usize,
+    /// Where its last message stands, once there is one.
+    last: Option<u64>,
+    messages: u32,
+    missing: u32,
+    /// What its messages take.
+    cost: usize,
+    large: Option<Box<Large>>,
 }
-
-/// Places that are made at once.
-// tidy: a step, not a cap
-const CHUNK: usize = 250;
-
-/// Chunks that there may be.
-// tidy: follows from a cap, which is in limits.rs
-const CHUNKS: usize = limits::TAP_CALLS.div_ceil(CHUNK);
 
 /// Messages are compared by so many bytes at once.
 // tidy: a step, not a cap
 const SAME: usize = 32;
 
-type Chunk = Box<[Mutex<Place>]>;
-
 /// The messages of all calls that are kept.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    chunks: [OnceLock<Chunk>; CHUNKS],
-    /// The call with the highest number, and the first that may not have given way.
-    newest: AtomicU64,
-    oldest: AtomicU64,
-    calls: AtomicUsize,
-    bytes: AtomicUsize,
+    kept: Mutex<Kept>,
     cap: usize,
-    dropped: AtomicU64,
-    /// What calls had that gave way before their place was wanted, for those that come.
-    spare: Mutex<Vec<Kept>>,
+    /// Of what has fewer bytes nothing is large.
+    small: usize,
+    /// Times are from here on.
+    since: Instant,
+}
+
+#[derive(Debug)]
+struct Kept {
+    /// Made when there is something to keep.
+    places: Vec<Place>,
+    log: Log,
+    /// Calls in the order in which they came, and where the log was then.
+    order: VecDeque<(u64, u64)>,
+    calls: usize,
+    /// The bytes of all that is large.
+    large: usize,
+    dropped: u64,
+    cap: usize,
 }
 
 // tidy: what a call costs besides its messages
-const PER_CALL: usize = size_of::<Place>() + 128;
+const PER_CALL: usize = size_of::<Place>() + 2 * size_of::<(u64, u64)>();
+
+/// A message as it is to be kept.
+struct Told<'a> {
+    at: u64,
+    edge: Edge,
+    length: usize,
+    pieces: &'a [Bytes],
+    /// Copies of what is large of it, if anything is.
+    large: Option<Copied>,
+}
 
 impl Default for Ring {
     fn default() -> Self {
@@ -136,150 +112,60 @@ impl Default for Ring {
 
 impl Ring {
     pub(crate) fn of(cap: usize) -> Self {
+        let kept = Kept::of(cap);
         Self {
-            chunks: [const { OnceLock::new() }; CHUNKS],
-            newest: AtomicU64::new(0),
-            oldest: AtomicU64::new(0),
-            calls: AtomicUsize::new(0),
-            bytes: AtomicUsize::new(0),
+            small: limits::TAP_SHARED_PIECE.min(kept.log.most().saturating_sub(HEAD)),
+            kept: Mutex::new(kept),
             cap,
-            dropped: AtomicU64::new(0),
-            spare: Mutex::default(),
+            since: Instant::now(),
         }
     }
 
-    fn place(&self, call: u64) -> &Mutex<Place> {
-        let at = (call % limits::TAP_CALLS as u64) as usize;
-        let chunk = self.chunks[at / CHUNK].get_or_init(|| {
-            let places = (0..CHUNK).map(|_| Mutex::default());
-            places.collect()
-        });
-        &chunk[at % CHUNK]
-    }
-
-    /// Keeps a message. Whether it is the first of its call.
-    pub(crate) fn keep(&self, call: u64, edge: Edge, payload: &Payload) -> bool {
-        let mut place = self.place(call).lock();
-        let is_new = place.call != call;
-        if is_new {
-            // What comes after its call gave way stays away, too.
-            if edge != Edge::FromClient || place.call > call {
-                self.dropped.fetch_add(1, Ordering::Relaxed);
-                return false;
-            }
-            self.give(&mut place, call);
-        }
-        let is_whole = place.kept.keep(edge, payload, self.cap / limits::TAP_SHARE);
-        let bytes = self.count(&mut place);
-        drop(place);
-        if !is_whole {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-        if bytes > self.cap {
-            self.make_room(call);
-        }
-        is_new
-    }
-
-    /// Gives a place to a call that begins; whoever had it gives way.
-    fn give(&self, place: &mut Place, call: u64) {
-        match place.call {
-            0 => {
-                self.calls.fetch_add(1, Ordering::Relaxed);
-                if self.bytes.load(Ordering::Relaxed) > self.cap / 2 {
-                    place.kept = self.spare.lock().pop().unwrap_or_default();
-                }
-            }
-            _ => {
-                let messages = place.kept.messages.len() as u64;
-                self.dropped.fetch_add(messages, Ordering::Relaxed);
-                place.kept.clear();
-                if place.kept.cost() > limits::TAP_SPARE_BYTES {
-                    place.kept = Kept::default();
-                }
-            }
-        }
-        place.call = call;
-        self.newest.fetch_max(call, Ordering::Relaxed);
-    }
-
-    /// Counts what a place takes; what all take then.
-    fn count(&self, place: &mut Place) -> usize {
-        let cost = match place.call {
-            0 => 0,
-            _ => place.kept.cost(),
+    /// Keeps a message, which is these pieces. Whether it is the first of its call.
+    pub(crate) fn keep(&self, call: u64, edge: Edge, pieces: &[Bytes]) -> bool {
+        let at = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let length = pieces.iter().map(Bytes::len).sum();
+        let told = Told {
+            at,
+            edge,
+            length,
+            pieces,
+            large: match length < self.small {
+                true => None,
+                false => self.large(call, pieces),
+            },
         };
-        let before = std::mem::replace(&mut place.counted, cost);
-        // What is below nothing comes out right in the sum.
-        let more = cost.wrapping_sub(before);
-        if more == 0 {
-            // Most places have the room already, and cores wait for each other to count.
-            return self.bytes();
-        }
-        let all = self.bytes.fetch_add(more, Ordering::Relaxed);
-        all.wrapping_add(more)
+        self.kept.lock().keep(call, told)
     }
 
-    /// The oldest give way to this one: a little more than they must, so that it is not done
-    /// for every message.
+    /// Copies of those pieces that are large, made while nobody waits for it.
     #[cold]
-    fn make_room(&self, newest: u64) {
-        let enough = self.cap - self.cap / limits::TAP_SLACK;
-        // Once more from the beginning: one that began long ago may have been passed by.
-        for _ in 0..2 {
-            let last = self.newest.load(Ordering::Relaxed);
-            let first = last.saturating_sub(limits::TAP_CALLS as u64 - 1);
-            let mut at = self.oldest.load(Ordering::Relaxed).max(first);
-            while at <= last && self.bytes() > enough {
-                if at != newest {
-                    self.forget(at);
-                }
-                at += 1;
-            }
-            self.oldest.store(at, Ordering::Relaxed);
-            if self.bytes() <= enough {
-                return;
-            }
-            self.oldest.store(first, Ordering::Relaxed);
-        }
-    }
-
-    fn forget(&self, call: u64) {
-        let mut place = self.place(call).lock();
-        if call == 0 || place.call != call {
-            return;
-        }
-        let mut kept = take(&mut place.kept);
-        place.call = 0;
-        self.count(&mut place);
-        drop(place);
-        self.calls.fetch_sub(1, Ordering::Relaxed);
-        let messages = kept.messages.len() as u64;
-        self.dropped.fetch_add(messages, Ordering::Relaxed);
-        kept.clear();
-        let mut spare = self.spare.lock();
-        if kept.cost() <= limits::TAP_SPARE_BYTES && spare.len() < limits::TAP_SPARE {
-            spare.push(kept);
-        }
+    fn large(&self, call: u64, pieces: &[Bytes]) -> Option<Copied> {
+        let (known, most) = {
+            let mut kept = self.kept.lock();
+            let large = kept.place(call).and_then(|place| place.large.clone());
+            (large, kept.log.most().saturating_sub(HEAD))
+        };
+        Copied::of(pieces, *known.unwrap_or_default(), most)
     }
 
     /// The messages of a call, and how many more there were.
     pub(crate) fn of_call(&self, call: u64) -> Option<(Vec<Crossing>, u32)> {
-        let place = self.place(call).lock();
-        let is_it = call != 0 && place.call == call;
-        is_it.then(|| (place.kept.messages(), place.kept.missing))
+        let mut kept = self.kept.lock();
+        let missing = kept.place(call)?.missing;
+        Some((kept.messages(call, self.since), missing))
     }
 
     pub(crate) fn has(&self, call: u64) -> bool {
-        call != 0 && self.place(call).lock().call == call
+        self.kept.lock().place(call).is_some()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.calls.load(Ordering::Relaxed)
+        self.kept.lock().calls
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+        self.kept.lock().bytes()
     }
 
     pub(crate) fn cap(&self) -> usize {
@@ -287,163 +173,230 @@ impl Ring {
     }
 
     pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
+        self.kept.lock().dropped
     }
 
     /// Forgets all of it.
     pub(crate) fn clear(&self) {
-        for place in self.chunks.iter().filter_map(OnceLock::get).flatten() {
-            let mut place = place.lock();
-            if take(&mut place.call) != 0 {
-                self.calls.fetch_sub(1, Ordering::Relaxed);
-            }
-            place.kept = Kept::default();
-            self.count(&mut place);
-        }
-        self.spare.lock().clear();
+        let mut kept = self.kept.lock();
+        *kept = Kept {
+            dropped: kept.dropped,
+            ..Kept::of(self.cap)
+        };
     }
+}
+
+fn index(call: u64) -> usize {
+    (call % limits::TAP_CALLS as u64) as usize
 }
 
 impl Kept {
-    /// What it takes in memory, with room that is not used.
-    fn cost(&self) -> usize {
-        let large: usize = self.large.iter().map(|(_, copy)| copy.len()).sum();
-        let lists = self.messages.capacity() * size_of::<Held>()
-            + self.large.capacity() * size_of::<(usize, Bytes)>();
-        PER_CALL + lists + self.small.capacity() + large
+    fn of(cap: usize) -> Self {
+        Self {
+            places: Vec::new(),
+            log: Log::of(limits::TAP_SEGMENT.min(cap / limits::TAP_SEGMENTS)),
+            order: VecDeque::new(),
+            calls: 0,
+            large: 0,
+            dropped: 0,
+            cap,
+        }
     }
 
-    fn clear(&mut self) {
-        self.messages.clear();
-        self.small.clear();
-        self.large.clear();
-        self.missing = 0;
+    /// The place of a call of which something is kept.
+    fn place(&mut self, call: u64) -> Option<&mut Place> {
+        let place = self.places.get_mut(index(call))?;
+        (call != 0 && place.call == call).then_some(place)
     }
 
-    /// Keeps a message, if all of the call has room in so many bytes; whether it is kept.
-    fn keep(&mut self, edge: Edge, payload: &Payload, most: usize) -> bool {
-        if self.messages.len() >= limits::TAP_MESSAGES {
-            self.missing += 1;
+    fn bytes(&self) -> usize {
+        self.log.bytes() + self.large + self.calls * PER_CALL
+    }
+
+    /// Keeps a message. Whether it is the first of its call.
+    fn keep(&mut self, call: u64, told: Told<'_>) -> bool {
+        let mut is_new = false;
+        if self.place(call).is_none() {
+            is_new = self.begin(call, told.edge);
+            if !is_new {
+                self.dropped += 1;
+                return false;
+            }
+        }
+        let is_whole = self.add(call, told);
+        self.dropped += u64::from(!is_whole);
+        is_new
+    }
+
+    /// Gives a place to a call that begins; whoever had it gives way. Not to one whose
+    /// beginning nobody saw: what comes after its call gave way stays away, too.
+    fn begin(&mut self, call: u64, edge: Edge) -> bool {
+        if self.places.is_empty() {
+            self.places.resize_with(limits::TAP_CALLS, Place::default);
+        }
+        let before = self.places[index(call)].call;
+        if edge != Edge::FromClient || before > call || call == 0 {
             return false;
         }
-        let (small, large) = (self.small.len(), self.large.len());
-        let mut text = self.copy(payload);
-        let has_room = self.cost() <= most;
-        if !has_room {
-            text = Written::Nowhere;
-            self.small.truncate(small);
-            self.small.shrink_to_fit();
-            self.large.truncate(large);
+        self.forget(before);
+        self.places[index(call)].call = call;
+        self.order.push_back((call, self.log.head()));
+        self.calls += 1;
+        true
+    }
+
+    /// What is kept of a call is forgotten.
+    fn forget(&mut self, call: u64) {
+        if let Some(place) = self.place(call) {
+            let place = take(place);
+            self.calls -= 1;
+            self.dropped += u64::from(place.messages);
+            self.large -= place.large.map_or(0, |large| large.bytes());
         }
-        self.missing += u32::from(!has_room);
-        self.messages.push(Held {
-            at: Instant::now(),
-            edge,
-            length: payload.len(),
-            text,
-        });
+        // Those that are first are there, so that the log begins with the first of them.
+        while let Some((call, _)) = self.order.front().copied()
+            && self.place(call).is_none()
+        {
+            self.order.pop_front();
+        }
+        let first = self.order.front().map_or(self.log.head(), |(_, at)| *at);
+        self.log.forget_before(first);
+    }
+
+    /// The oldest give way until there is room for so many bytes: a little more than they
+    /// must, so that it is not done for every message.
+    #[cold]
+    fn make_room(&mut self, more: usize) {
+        let enough = self.cap - self.cap / limits::TAP_SLACK;
+        while self.bytes() + more > enough
+            && let Some((oldest, _)) = self.order.front().copied()
+        {
+            self.forget(oldest);
+        }
+    }
+
+    /// Adds a message to a call that has a place; whether it is kept.
+    fn add(&mut self, call: u64, mut told: Told<'_>) -> bool {
+        let Some(place) = self.places.get(index(call)) else {
+            return false;
+        };
+        if place.messages as usize >= limits::TAP_MESSAGES {
+            self.places[index(call)].missing += 1;
+            return false;
+        }
+        let (mut same, mut own, mut new, mut how) = match &told.large {
+            None => {
+                let same = self.same_end(place, told.pieces);
+                (same, told.length - same, 0, How::Here)
+            }
+            Some(copied) => (
+                0,
+                copied.listed(told.pieces),
+                copied.new_bytes(),
+                How::Parts,
+            ),
+        };
+        let has_room = place.cost + HEAD + own + new <= self.cap / limits::TAP_SHARE
+            && HEAD + own <= self.log.most();
+        if !has_room {
+            (same, own, new, how) = (0, 0, 0, How::Nowhere);
+            told.large = None;
+        }
+        let more = self.log.more(HEAD + own) + new;
+        if self.bytes() + more > self.cap {
+            self.make_room(more);
+            // It may have been the oldest itself.
+            if self.place(call).is_none() {
+                return false;
+            }
+        }
+        let place = &mut self.places[index(call)];
+        let (at, room) = self.log.add(HEAD + own);
+        if let Some((head, rest)) = room.split_first_chunk_mut() {
+            Head {
+                before: place.last,
+                at: told.at,
+                length: told.length as u64,
+                own: own as u32,
+                same: same as u32,
+                edge: told.edge,
+                how,
+            }
+            .write(head);
+            match told.large {
+                None => write_pieces(rest, told.pieces),
+                Some(copied) => {
+                    let large = place.large.get_or_insert_default();
+                    copied.write(rest, told.pieces, large);
+                }
+            }
+        }
+        self.large += new;
+        place.last = Some(at);
+        place.messages += 1;
+        place.cost += HEAD + own + new;
+        place.missing += u32::from(!has_room);
         has_room
     }
 
-    /// A copy of a message.
-    fn copy(&mut self, payload: &Payload) -> Written {
-        let begun = self.small.len();
-        let is_small = |piece: &Bytes| piece.len() < limits::TAP_SHARED_PIECE;
-        if !payload.pieces().iter().all(is_small) {
-            return self.copy_pieces(payload);
-        }
-        let Some((last, first)) = payload.pieces().split_last() else {
-            return Written::Small(0..0, 0..0);
+    /// How many bytes of the end of the message before the last of these pieces has as well.
+    fn same_end(&self, place: &Place, pieces: &[Bytes]) -> usize {
+        let before = place.last.and_then(|at| Head::read(self.log.at(at)));
+        let (there, piece) = match (before, pieces.last()) {
+            (Some((head, there)), Some(piece)) if head.how == How::Here && head.same == 0 => {
+                (there, piece)
+            }
+            _ => return 0,
         };
-        let end = self.same_end(last);
-        for piece in first {
-            self.small.extend_from_slice(piece);
-        }
-        self.small
-            .extend_from_slice(&last[..last.len() - end.len()]);
-        Written::Small(range(begun, self.small.len()), end)
-    }
-
-    /// The end of the message before that this piece has as well, if it is worth the while.
-    fn same_end(&self, piece: &[u8]) -> Range<u32> {
-        let before = match self.messages.last().map(|held| &held.text) {
-            Some(Written::Small(own, end)) if end.is_empty() => own,
-            _ => return 0..0,
-        };
-        let there = &self.small[before.start as usize..before.end as usize];
         let ((_, these), (_, those)) = (piece.as_rchunks::<SAME>(), there.as_rchunks::<SAME>());
         let both = these.iter().rev().zip(those.iter().rev());
-        let same = both.take_while(|(one, other)| one == other).count() * SAME;
-        before.end - same as u32..before.end
+        both.take_while(|(one, other)| one == other).count() * SAME
     }
 
-    fn copy_pieces(&mut self, payload: &Payload) -> Written {
-        let mut text = Vec::new();
-        let mut begun = self.small.len();
-        for piece in payload.pieces() {
-            if piece.len() < limits::TAP_SHARED_PIECE {
-                self.small.extend_from_slice(piece);
-                continue;
-            }
-            if begun < self.small.len() {
-                text.push(Piece::Small(range(begun, self.small.len())));
-                begun = self.small.len();
-            }
-            let known = self.known(piece);
-            text.push(Piece::Large(known.unwrap_or_else(|| {
-                let copy = Bytes::from(Box::<[u8]>::from(&piece[..]));
-                self.large.push((piece.as_ptr() as usize, copy.clone()));
-                copy
-            })));
-        }
-        if begun < self.small.len() {
-            text.push(Piece::Small(range(begun, self.small.len())));
-        }
-        Written::Pieces(text)
-    }
-
-    /// A copy of this piece that another message has. Where it stood tells where to look;
-    /// whether it is the same its bytes tell.
-    fn known(&self, piece: &Bytes) -> Option<Bytes> {
-        let at = piece.as_ptr() as usize;
-        self.large.iter().rev().find_map(|(start, copy)| {
-            let from = at.checked_sub(*start)?;
-            let same = copy.get(from..from + piece.len())?;
-            (same == &piece[..]).then(|| copy.slice(from..from + piece.len()))
-        })
-    }
-
-    /// Its messages, for whoever reads them.
-    fn messages(&self) -> Vec<Crossing> {
-        let small = Bytes::copy_from_slice(&self.small);
-        let of_small = |place: &Range<u32>| small.slice(place.start as usize..place.end as usize);
-        let of = |piece: &Piece| match piece {
-            Piece::Small(place) => of_small(place),
-            Piece::Large(copy) => copy.clone(),
+    /// The messages of a call, for whoever reads them.
+    fn messages(&self, call: u64, since: Instant) -> Vec<Crossing> {
+        let mut all = Vec::new();
+        let Some(place) = self.places.get(index(call)) else {
+            return all;
         };
-        let told = self.messages.iter().map(|held| Crossing {
-            at: held.at,
-            edge: held.edge,
-            length: held.length,
-            text: match &held.text {
-                Written::Nowhere => None,
-                Written::Small(own, end) => Some(Text(SmallVec::from_iter(
-                    [own, end]
-                        .into_iter()
-                        .filter(|it| !it.is_empty())
-                        .map(of_small),
-                ))),
-                Written::Pieces(pieces) => Some(Text(pieces.iter().map(of).collect())),
-            },
-        });
-        told.collect()
+        let mut next = place.last;
+        while let Some((head, own)) = next.and_then(|at| Head::read(self.log.at(at))) {
+            next = head.before;
+            let text = match head.how {
+                How::Nowhere => None,
+                How::Here => {
+                    let before = next.and_then(|at| Head::read(self.log.at(at)));
+                    let before = before.map_or(&b""[..], |(_, before)| before);
+                    let same = before.len().saturating_sub(head.same as usize);
+                    let same = if head.same == 0 { b"" } else { &before[same..] };
+                    Some(Text(vec![[own, same].concat().into()]))
+                }
+                How::Parts => {
+                    let large = place.large.as_deref();
+                    Some(Text(large.map_or_else(Vec::new, |large| large.parts(own))))
+                }
+            };
+            all.push(Crossing {
+                at: since + Duration::from_nanos(head.at),
+                edge: head.edge,
+                length: head.length as usize,
+                text,
+            });
+        }
+        all.reverse();
+        all
     }
 }
 
-/// Where something stands in the buffer of a call, which is never as long as that.
-fn range(from: usize, to: usize) -> Range<u32> {
-    let short = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    short(from)..short(to)
+/// Writes as much of these as there is room for.
+fn write_pieces(room: &mut [u8], pieces: &[Bytes]) {
+    let mut rest = room;
+    for piece in pieces {
+        let length = piece.len().min(rest.len());
+        let (here, after) = rest.split_at_mut(length);
+        here.copy_from_slice(&piece[..length]);
+        rest = after;
+    }
 }
 
 #[cfg(test)]

@@ -277,7 +277,7 @@ impl Session {
 /// Shows by what a client gave its request up, if anybody sees its messages.
 fn show_given_up(outlet: &dyn Outlet, notice: &Message) {
     if let Some(shown) = outlet.shown() {
-        shown.from_client(&notice.payload());
+        shown.from_client(notice);
     }
 }
 

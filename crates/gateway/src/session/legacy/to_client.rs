@@ -170,7 +170,7 @@ impl ToClient {
                 response = answered => match response {
                     Ok(response) => {
                         if let Some(shown) = outlet.shown() {
-                            shown.from_client(&response.payload());
+                            shown.from_client(&response);
                         }
                         input.answer(&to_client.inward(response));
                     }

@@ -295,7 +295,7 @@ impl Relayed {
     /// Gives the request up in the client's own words.
     pub(crate) fn cancel_as(mut self, notice: &Message) {
         if let Some(shown) = &self.request.trace.shown {
-            shown.from_client(&notice.payload());
+            shown.from_client(notice);
         }
         if let Some(exchange) = self.exchange.take() {
             exchange.cancel_as(notice);

@@ -42,7 +42,7 @@ pub(super) async fn resume(
         }) => {
             *shown = relayed.request.trace.shown.clone();
             if let Some(shown) = shown {
-                shown.from_client(&message.payload());
+                shown.from_client(message);
             }
             if let Some(exchange) = &mut relayed.exchange {
                 exchange.resumed(&Resumed {

@@ -1,20 +1,15 @@
 use super::*;
 
-/// What all places take, counted anew.
+/// What all of it takes, counted anew.
 fn counted(ring: &Ring) -> usize {
-    let places = ring.chunks.iter().filter_map(OnceLock::get).flatten();
-    let kept = places.map(|place| {
-        let place = place.lock();
-        match place.call {
-            0 => 0,
-            _ => place.kept.cost(),
-        }
-    });
-    kept.sum()
+    let kept = ring.kept.lock();
+    let there = kept.places.iter().filter(|place| place.call != 0);
+    let each = there.map(|place| PER_CALL + place.large.as_ref().map_or(0, |it| it.bytes()));
+    each.sum::<usize>() + kept.log.bytes()
 }
 
-fn payload(bytes: Bytes) -> Payload {
-    Payload::from(bytes)
+fn payload(bytes: Bytes) -> [Bytes; 1] {
+    [bytes]
 }
 
 #[test]
@@ -27,8 +22,11 @@ fn the_oldest_give_way_and_no_more_is_kept_than_may_be() {
         }
         ring.keep(call, Edge::FromServer, &payload(large.clone()));
         // What is told is most of what came: it is kept once.
-        let mut told = Payload::from(Bytes::from_static(b"{\"id\":7,"));
-        told.push(large.slice(10..99_000));
+        let told = [
+            Bytes::from_static(b"{\"id\":7,"),
+            large.slice(10..99_000),
+            Bytes::from_static(b"}"),
+        ];
         ring.keep(call, Edge::ToClient, &told);
         assert!(ring.bytes() <= ring.cap(), "{} bytes", ring.bytes());
     }
@@ -40,7 +38,7 @@ fn the_oldest_give_way_and_no_more_is_kept_than_may_be() {
     assert_eq!((messages.len(), missing), (4, 0));
     let told = messages[3].text.as_ref().unwrap().to_vec();
     assert_eq!(told.len(), messages[3].length);
-    assert!(told.starts_with(b"{\"id\":7,xxx"));
+    assert!(told.starts_with(b"{\"id\":7,xxx") && told.ends_with(b"xxx}"));
 }
 
 #[test]
@@ -77,15 +75,13 @@ fn what_is_passed_on_is_kept_once_and_told_as_it_was() {
         (Edge::FromServer, "1"),
         (Edge::ToClient, "\"a\""),
     ] {
-        let mut one = Payload::from(Bytes::from(format!("{{\"id\":{id}")));
-        match edge {
-            Edge::FromServer => one.push(Bytes::from(rest.replace('y', "z"))),
-            Edge::ToClient => {
-                one = payload(format!("{{\"id\":{id}{}", rest.replace('y', "z")).into());
-            }
-            _ => one.push(Bytes::from(rest.clone())),
-        }
-        all.push(one.clone().into_bytes());
+        let begin = format!("{{\"id\":{id}");
+        let one: Vec<Bytes> = match edge {
+            Edge::FromServer => vec![begin.into(), rest.replace('y', "z").into()],
+            Edge::ToClient => vec![(begin + &rest.replace('y', "z")).into()],
+            _ => vec![begin.into(), rest.clone().into()],
+        };
+        all.push(Bytes::from(one.concat()));
         ring.keep(1, edge, &one);
     }
     let texts = ring.of_call(1).unwrap().0;
@@ -95,7 +91,7 @@ fn what_is_passed_on_is_kept_once_and_told_as_it_was() {
         .collect();
     assert_eq!(texts, all);
     let length: usize = all.iter().map(Bytes::len).sum();
-    let kept = ring.place(1).lock().kept.small.len();
+    let kept = ring.kept.lock().log.head() as usize - 4 * HEAD;
     assert!(kept < length * 2 / 3, "{kept} of {length} bytes are kept");
     // One that is the same, one that is shorter, none at all.
     for text in ["{\"method\":\"x\",\"params\":{\"a\":12345}}", "5}}", ""] {
@@ -193,7 +189,60 @@ fn many_at_once_are_counted_as_one_after_the_other() {
     });
     assert_eq!(ring.bytes(), counted(&ring));
     assert!(ring.bytes() <= ring.cap(), "{} bytes", ring.bytes());
-    let places = ring.chunks.iter().filter_map(OnceLock::get).flatten();
-    let there = places.filter(|place| place.lock().call != 0).count();
-    assert_eq!(ring.len(), there);
+    let kept = ring.kept.lock();
+    let there = kept.places.iter().filter(|place| place.call != 0);
+    let there = there.count();
+    assert_eq!(kept.calls, there);
+    assert!(kept.order.len() >= there);
+}
+
+/// Many small pieces that are large together, and large ones among small ones.
+#[test]
+fn a_message_is_told_as_it_was_however_it_was_cut() {
+    let ring = Ring::of(1024 * 1024);
+    let piece = |length: usize, byte: u8| Bytes::from(vec![byte; length]);
+    let ways: [&[usize]; 5] = [
+        &[],
+        &[10, 20, 30],
+        &[4_000; 20],
+        &[10, 50_000, 20, 4_096, 5],
+        &[4_095, 4_096],
+    ];
+    let mut all = Vec::new();
+    for (lengths, call) in ways.into_iter().zip(1..) {
+        let pieces: Vec<Bytes> = lengths
+            .iter()
+            .zip(b'a'..)
+            .map(|(it, byte)| piece(*it, byte))
+            .collect();
+        for edge in [Edge::FromClient, Edge::ToServer] {
+            ring.keep(call, edge, &pieces);
+        }
+        all.push((call, pieces.concat()));
+    }
+    for (call, text) in all {
+        let (messages, missing) = ring.of_call(call).unwrap();
+        assert_eq!((messages.len(), missing), (2, 0), "{call}");
+        for one in messages {
+            assert_eq!(one.text.unwrap().to_vec(), text, "{call}");
+            assert_eq!(one.length, text.len());
+        }
+    }
+    assert_eq!(ring.bytes(), counted(&ring));
+}
+
+/// One that lasts long gives way with the oldest, and others are not kept from coming.
+#[test]
+fn what_lasts_long_does_not_hold_the_log() {
+    let ring = Ring::of(64 * 1024);
+    let one = payload(Bytes::from(vec![b'x'; 500]));
+    ring.keep(1, Edge::FromClient, &one);
+    for call in 2..2_000 {
+        ring.keep(call, Edge::FromClient, &one);
+        ring.keep(1, Edge::FromServer, &one);
+        assert!(ring.bytes() <= ring.cap(), "{} bytes", ring.bytes());
+        assert!(ring.has(call));
+    }
+    assert!(!ring.has(1));
+    assert!(ring.len() > 50, "{}", ring.len());
 }

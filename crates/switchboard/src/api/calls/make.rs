@@ -217,7 +217,7 @@ async fn to_its_end(mut exchange: Exchange, id: &Id, shown: &Shown, confirmed: b
                     Some(_) if confirmed => {
                         let yes = Verdict::Once.to_result().to_string();
                         let answer = Message::response(&question, &yes);
-                        shown.from_client(&answer.payload());
+                        shown.from_client(&answer);
                         input.answer(&answer);
                     }
                     Some(text) => {
