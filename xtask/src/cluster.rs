@@ -218,7 +218,9 @@ fn locked(addresses: &Addresses) -> std::sync::MutexGuard<'_, Vec<String>> {
 
 /// Three servers that form a cluster, and where they are.
 pub fn nats(program: &Path, folder: &Path) -> Result<(String, Vec<Group>)> {
-    let (clients, routes) = (free()?, free()?);
+    // All at once: what was given back may be given again.
+    let mut clients = free(2 * REPLICAS)?;
+    let routes = clients.split_off(REPLICAS);
     let others: Vec<String> = routes.iter().map(|it| format!("\"nats://{it}\"")).collect();
     let mut groups = Vec::new();
     for number in 0..REPLICAS {
@@ -257,8 +259,8 @@ pub fn nats(program: &Path, folder: &Path) -> Result<(String, Vec<Group>)> {
 }
 
 /// Addresses that were free a moment ago.
-fn free() -> Result<Vec<String>> {
-    let listeners: Result<Vec<TcpListener>, _> = (0..REPLICAS)
+fn free(count: usize) -> Result<Vec<String>> {
+    let listeners: Result<Vec<TcpListener>, _> = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0"))
         .collect();
     let listeners = listeners?;

@@ -2,7 +2,7 @@
 //! tests, run as often as asked. Rounds are numbered by their seed; what was seen
 //! is added up in `docs/design/soak.md`, and the next run goes on behind it.
 
-use crate::cargo::{cargo, whole};
+use crate::cargo::{FULL, cargo, whole};
 use crate::setup::{self, Tools};
 use crate::steps::status;
 use crate::{paths, test};
@@ -15,6 +15,9 @@ use std::{
     time::Instant,
 };
 
+/// Names the folder of the programs that tests start, where it is not their own.
+const PROGRAMS: &str = "SWITCHBOARD_TEST_PROGRAMS";
+
 /// Where the rounds are added up.
 const PAGE: &str = "docs/design/soak.md";
 
@@ -26,7 +29,7 @@ pub struct Options {
     /// The first round's seed (behind the last one that was run unless given)
     #[arg(long)]
     seed: Option<u64>,
-    /// How many rounds (1000 of `orphans` and `sessions`, 200 of `audit`, 100 of `properties`, `screen`, `history`, `restarts` and `cluster`, 10 of `suite`, `full` and `sprayed` unless given)
+    /// How many rounds (1000 of `orphans` and `sessions`, 200 of `audit`, 100 of `properties`, `screen`, `history`, `restarts` and `cluster`, 70 of `nemeses`, 30 of `partitions` and `workers`, 10 of `replica`, `away`, `suite`, `full` and `sprayed`, 3 of `versions` unless given)
     #[arg(long)]
     rounds: Option<u64>,
     /// How many loops to keep busy beside it (2 for `suite` unless given)
@@ -46,6 +49,18 @@ enum Name {
     Restarts,
     /// Three replicas and three NATS servers: one of each killed and one replica restarted a round
     Cluster,
+    /// The same with pauses of 15 s, several killed at once and a full disk of NATS, one of them a round
+    Nemeses,
+    /// A replica that is cut off from NATS, from the others, or from both, one of them a round
+    Partitions,
+    /// Workers that end and are killed, and replicas killed beside them
+    Workers,
+    /// 9,000 sessions at three replicas, one of which is killed: all answer again within 15 s
+    Replica,
+    /// Replicas of two versions side by side: what is newer than one knows is left alone
+    Versions,
+    /// NATS that is away for a minute a round: no call of a local session fails
+    Away,
     /// Sessions that are opened and never closed, 1,000 a round, all at one gateway
     Sessions,
     /// Tests of the gateway, with three replicas and each request at any of them
@@ -107,6 +122,48 @@ impl Name {
                 busy: 0,
                 at_a_time: 10,
                 run: cluster,
+            },
+            Self::Nemeses => Plan {
+                name: "nemeses",
+                rounds: 70,
+                busy: 0,
+                at_a_time: 7,
+                run: nemeses,
+            },
+            Self::Partitions => Plan {
+                name: "partitions",
+                rounds: 30,
+                busy: 0,
+                at_a_time: 3,
+                run: partitions,
+            },
+            Self::Workers => Plan {
+                name: "workers",
+                rounds: 30,
+                busy: 0,
+                at_a_time: 5,
+                run: workers,
+            },
+            Self::Replica => Plan {
+                name: "replica",
+                rounds: 10,
+                busy: 0,
+                at_a_time: 1,
+                run: replica,
+            },
+            Self::Versions => Plan {
+                name: "versions",
+                rounds: 3,
+                busy: 0,
+                at_a_time: 1,
+                run: versions,
+            },
+            Self::Away => Plan {
+                name: "away",
+                rounds: 10,
+                busy: 0,
+                at_a_time: 1,
+                run: away,
             },
             Self::Sessions => Plan {
                 name: "sessions",
@@ -224,20 +281,86 @@ fn cluster(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
     one(only, seed, rounds, tools)
 }
 
+fn nemeses(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "test(=cluster::nemeses::no_promise_is_broken_by_pauses_pairs_and_a_full_disk)";
+    one(only, seed, rounds, tools)
+}
+
+fn partitions(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "test(=cluster::nemeses::no_promise_is_broken_where_the_network_comes_apart)";
+    one(only, seed, rounds, tools)
+}
+
+fn workers(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only =
+        "test(=cluster::workers::history::no_promise_is_broken_while_workers_end_and_replicas_die)";
+    one(only, seed, rounds, tools)
+}
+
+/// With optimised programs: its limit is one of time.
+fn replica(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "test(=cluster::many::all_sessions_answer_again_after_a_replica_was_killed)";
+    optimised(only, seed, rounds, tools)
+}
+
+/// With a second program, of the same sources, that says and writes all in the next form.
+fn versions(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let mut build = cargo(["build", "--workspace", "--bins", "--features"]);
+    build.arg(format!("{},switchboard-gateway/next-form", FULL[1]));
+    status(build)?;
+    let folder = paths::target()?.join("next-form");
+    fs::create_dir_all(&folder)?;
+    let next = folder.join("switchboard");
+    // Not over one that a run which was broken off may still have open.
+    let _ = fs::remove_file(&next);
+    fs::copy(paths::program("debug", "switchboard")?, &next).context("the program")?;
+    let only =
+        "test(=cluster::versions::replicas_of_two_versions_leave_alone_what_they_do_not_know)";
+    let mut command = soaked(only, seed, rounds, tools);
+    command.args(["--run-ignored", "all"]);
+    command.env("SWITCHBOARD_TEST_NEXT", next);
+    status(command)
+}
+
+fn away(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "test(=cluster::away::no_call_of_a_local_session_fails_while_nats_is_away)";
+    one(only, seed, rounds, tools)
+}
+
+/// With optimised programs: without that most of their memory is code.
 fn sessions(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
     let only = "test(=lives::many::more_sessions_than_memory_has_room_for)";
-    one(only, seed, rounds, tools)
+    optimised(only, seed, rounds, tools)
+}
+
+/// One test, as it is built for all runs, of programs as they are built for a release.
+fn optimised(only: &str, seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let mut build = whole(["build", "--release", "--bins"]);
+    build.args([
+        "--package",
+        "switchboard-cli",
+        "--package",
+        "switchboard-testkit",
+    ]);
+    status(build)?;
+    let mut command = soaked(only, seed, rounds, tools);
+    command.env(PROGRAMS, paths::target()?.join("release"));
+    status(command)
 }
 
 /// One test, which is told how many rounds are wanted.
 fn one(only: &str, seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    status(soaked(only, seed, rounds, tools))
+}
+
+fn soaked(only: &str, seed: u64, rounds: u64, tools: &Tools) -> Command {
     let mut command = whole(["nextest", "run", "--workspace", "--profile", "soak"]);
     command
         .args(["--no-capture", "-E", only])
         .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
         .envs(test::seeded(seed))
         .envs(tools.variables());
-    status(command)
+    command
 }
 
 fn sprayed(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {

@@ -12,6 +12,7 @@ mod cluster;
 mod control;
 mod door;
 pub mod faces;
+mod forms;
 mod gateway;
 mod kept;
 pub mod limits;
@@ -25,7 +26,8 @@ pub use announcement::Announcement;
 pub use cluster::{
     Announced, Applied, AppliedBook, AppliedPage, ApplyError, ApplyKey, ApplyKeys, Approval,
     BadApplyKey, BadKeys, Cluster, ClusterKeys, ClusterParts, Document, Lease, LeaseOf, Looked,
-    Node, NotApplied, Outpost, OutpostParts, Runs, SignIns, Signed, Statement, TokenDigest,
+    Node, NotApplied, Outpost, OutpostParts, RecordChain, RecordHead, RecordPiece, RecordPlace,
+    Records, Runs, Shortened, SignIns, Signed, Statement, TokenDigest,
 };
 pub use control::{
     Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,

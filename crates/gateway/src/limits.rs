@@ -229,9 +229,15 @@ pub const NODE_BEAT: Duration = Duration::from_secs(3);
 pub const NODE_TOLD: Duration = Duration::from_secs(3);
 /// A replica where nobody listens any more has gone if it was not heard of for this long.
 pub const NODE_MISSED: Duration = Duration::from_secs(4);
+/// How long a replica that was not heard of for that long has to answer whoever asks it.
+pub const NODE_ANSWERS: Duration = Duration::from_secs(3);
+/// How long such an answer counts: longer than it takes to ask again.
+pub const NODE_ANSWERED: Duration = Duration::from_secs(6);
+/// Replicas that are asked at once whether they are there.
+pub const NODES_ASKED: usize = 32;
 /// How often it is looked which replicas there are.
 pub const NODES_LOOK: Duration = Duration::from_secs(1);
-/// Of session ids that no replica made, one in so many is told of.
+/// Of session ids, tickets and messages that no replica made, one in so many is told of.
 pub const FORGED_TOLD: u64 = 1000;
 /// How long a replica that ends answers others, until they have heard that it does.
 pub const DRAIN_TOLD: Duration = Duration::from_millis(2500);
@@ -258,6 +264,8 @@ pub const POST_CREDIT: usize = 1024 * 1024;
 pub const POST_LEAST: usize = 1024;
 /// Messages of one link that wait to be taken: more than anybody may send.
 pub const POST_WAITING: usize = 2048;
+/// On a link on which nothing was heard for this long, it is asked whether anybody listens.
+pub const POST_QUIET: Duration = Duration::from_secs(1);
 /// Links that came by NATS and wait to be attended to.
 pub const POST_COMERS: usize = 64;
 /// For how long a replica that could not be dialled is not dialled again, where NATS is a
@@ -283,6 +291,22 @@ pub const SIGN_INS: usize = 10_000;
 /// How long it is kept that somebody has signed out: longer than anybody can be paused in
 /// the middle of a renewal, and go on.
 pub const SIGNED_OUT: Duration = Duration::from_secs(24 * 3600);
+/// How long what replicas have recorded is kept where all of them have it.
+pub const RECORDS_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Bytes of what one of them adds to it at once: less than NATS takes in one message.
+pub const RECORDS_PIECE: usize = 256 * 1024;
+/// Bytes of what one machine has recorded that are kept there; then the oldest go.
+pub const RECORDS_BYTES: u64 = 512 * 1024 * 1024;
+/// How often a replica looks whether it has recorded anything.
+pub const RECORDS_LOOK: Duration = Duration::from_secs(1);
+/// How often it looks at what others have.
+pub const RECORDS_OTHERS: Duration = Duration::from_secs(10);
+/// How often it says again how far its own goes, where nothing is added.
+pub const RECORDS_AGAIN: Duration = Duration::from_secs(12 * 3600);
+/// Chains of records of one cluster.
+pub const RECORD_CHAINS: usize = 10_000;
+/// Pieces of a chain that are listed at once.
+pub const RECORD_PIECES: usize = 10_000;
 /// Bytes of what can be applied to a cluster at once: less than NATS takes in one message.
 pub const APPLIED: usize = 512 * 1024;
 /// Versions of it that are kept, with the one that holds.

@@ -107,6 +107,10 @@ pub enum LedgerError {
         limits::FILE_BYTES >> 30
     )]
     Full,
+    /// Whoever keeps it elsewhere is there, and cannot say what holds: mostly since several
+    /// keep it, and none of them leads at this moment.
+    #[error("NATS answers, and cannot say what is kept there: {0}")]
+    Unled(String),
     /// The file, the disk that it is on, or whoever keeps it elsewhere.
     #[error("{0}")]
     Storage(String),

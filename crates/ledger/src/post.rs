@@ -11,7 +11,13 @@ pub trait Post: fmt::Debug + Send + Sync {
     /// Sends a message to whoever listens there.
     fn send(&self, to: &str, message: Bytes) -> Pending<()>;
 
-    /// The same, and waits until somebody says that it has it; whether anybody did. Nobody
+    /// The same; where nobody listens there, [`Post::unheard`] says so.
+    fn send_noted(&self, to: &str, message: Bytes) -> Pending<()>;
+
+    /// Where messages were sent to that nobody has heard, from now on.
+    fn unheard(&self) -> Pending<BoxStream<'static, String>>;
+
+    /// Sends a message, and waits until somebody says that it has it; whether anybody did. Nobody
     /// is waited for where nobody listens.
     fn hand_over(&self, to: &str, message: Bytes) -> Pending<bool>;
 

@@ -4,14 +4,16 @@
 pub mod apply;
 pub mod authority;
 mod nats_config;
+mod recorded;
 mod worker;
 
 pub use nats_config::nats_config;
+pub use recorded::{Checked, Recorded};
 pub use switchboard_gateway::{
     Announced, ApplyKey, ApplyKeys, ClusterKeys, Lease, LeaseOf, Looked, Node, SignIns, Signed,
     Statement,
 };
-pub use switchboard_ledger::Store;
+pub use switchboard_ledger::{LedgerError, Store};
 pub use worker::{Hire, Hired};
 
 use crate::{VERSION, applied::Followed, listen::Joined};
@@ -21,11 +23,12 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Instant,
 };
 use switchboard_gateway::{
     BadApplyKey, BadKeys, Cluster, ClusterParts, Keeping, faces::http, limits,
 };
-use switchboard_ledger::{Joining, LedgerError, Nats};
+use switchboard_ledger::{Joining, Nats, limits::NATS_GATHERS};
 use switchboard_transport::dial::LinkTls;
 
 /// How a gateway becomes one of several.
@@ -232,9 +235,20 @@ pub async fn sign_ins(store: &Store, key: &Path) -> Result<SignIns, ClusterError
 
 /// The replicas and workers that there are, by their ids.
 pub async fn status(store: &Store, key: &Path) -> Result<Looked, ClusterError> {
-    let keys = keys(key)?;
+    let keys = Arc::new(keys(key)?);
     let ledger = Nats::join(store, Joining::Now).await;
     let ledger = Arc::new(ledger.map_err(ClusterError::Store)?);
-    let looked = Cluster::survey(ledger, keys).await;
-    looked.map_err(ClusterError::Store)
+    let begun = Instant::now();
+    loop {
+        // Where several servers keep it, they may be choosing who leads.
+        let fault = match Cluster::survey(ledger.clone(), &keys).await {
+            Ok(looked) => return Ok(looked),
+            Err(fault) => ledger.told(fault),
+        };
+        let is_choosing = matches!(fault, LedgerError::Unled(_));
+        if !is_choosing || begun.elapsed() > NATS_GATHERS {
+            return Err(ClusterError::Store(fault));
+        }
+        tokio::time::sleep(limits::NODES_LOOK).await;
+    }
 }

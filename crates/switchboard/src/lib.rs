@@ -56,6 +56,8 @@ mod permissions;
 pub mod pipeline;
 mod pools;
 #[cfg(feature = "gateway")]
+mod recorded;
+#[cfg(feature = "gateway")]
 mod relay;
 mod report;
 #[cfg(feature = "gateway")]

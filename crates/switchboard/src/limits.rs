@@ -262,3 +262,6 @@ pub const HANDOVER_PAUSE: Duration = Duration::from_millis(100);
 pub const HANDED: usize = 8;
 /// Bytes of what is said beside the sockets.
 pub const HANDOVER_BYTES: u32 = 4096;
+
+/// How long a gateway that ends has for copying what it recorded last to other replicas.
+pub const RECORDS_END: Duration = Duration::from_secs(3);

@@ -49,5 +49,5 @@ pub use event_stream::EventStream;
 pub use http_client::{HttpClient, Reply, modern_headers, raw_exchange};
 pub use http_server::{Heard, HttpServer, Said};
 pub use modern::{LEGACY, MODERN, capabilities, initialize_params, with_meta};
-pub use program::{DEADLINE, LATE, Launch, Program, bin};
+pub use program::{DEADLINE, LATE, Launch, PROGRAMS, Program, bin};
 pub use stdio_client::{StdioClient, text_of};

@@ -56,8 +56,9 @@ impl Nats {
 
     async fn start_with(count: usize, more: &str, small: Option<usize>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let addresses = free(count);
-        let routes = free(count);
+        // All at once: what was given back may be given again.
+        let mut addresses = free(2 * count);
+        let routes = addresses.split_off(count);
         let mut nodes = Vec::new();
         for index in 0..count {
             let config = folder.path().join(format!("n{index}.conf"));

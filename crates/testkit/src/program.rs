@@ -23,6 +23,9 @@ pub const LATE: Duration = Duration::from_secs(10);
 /// How long stderr is read after the end, should somebody else hold it open.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
+/// Names the folder of the programs that are tested, where it is not the tests' own.
+pub const PROGRAMS: &str = "SWITCHBOARD_TEST_PROGRAMS";
+
 /// The path of a program of this workspace, beside the running test.
 ///
 /// # Panics
@@ -34,6 +37,9 @@ pub fn bin(name: &str) -> PathBuf {
     if folder.ends_with("deps") {
         folder = folder.parent().expect("deps lies in the profile's folder");
     }
+    // Others than those that were built with the tests: optimised ones, say.
+    let named = std::env::var_os(PROGRAMS).map(PathBuf::from);
+    let folder = named.as_deref().unwrap_or(folder);
     let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     assert!(
         path.exists(),

@@ -12,6 +12,7 @@ pub mod budgets;
 mod callgrind;
 mod collector;
 mod console;
+mod fleet;
 mod growth;
 pub mod instructions;
 pub mod list;
@@ -304,6 +305,10 @@ fn programs(options: &Options) -> Result<Programs> {
         load: paths::program(profile, "bench-load")?,
         others: options.others.then(Others::install).transpose()?,
         agentgateway: options.agentgateway.clone(),
+        nats: match options.sets.contains(&Set::Cluster) {
+            true => Some(setup::run()?.nats),
+            false => None,
+        },
     })
 }
 

@@ -1,6 +1,7 @@
 //! What is measured, and how it is started. The upstream is always
 //! `echo-server`.
 
+use super::fleet::{self, Fleet, Way};
 use super::nginx::{Certificate, certificate, nginx};
 use super::others::{self, Others};
 use super::{collector::collector, proc};
@@ -34,6 +35,8 @@ pub struct Programs {
     pub others: Option<Others>,
     /// agentgateway, where it was given.
     pub agentgateway: Option<PathBuf>,
+    /// The server of NATS, where a cluster is measured.
+    pub nats: Option<PathBuf>,
 }
 
 /// What stands between the clients and the upstream.
@@ -64,6 +67,12 @@ pub enum Subject {
     NginxH2,
     /// Switchboard → HTTP with TLS, HTTP/2
     H2,
+    /// A replica of two → stdio, for its own sessions
+    Replica,
+    /// The same for sessions of the other, which it dials
+    Forwarded,
+    /// The same where only NATS leads to the other
+    OverNats,
     /// Switchboard → stdio with nothing watched
     Unwatched,
     /// Switchboard → stdio with metrics and the audit that syncs each second
@@ -91,11 +100,14 @@ pub struct Running {
     pub token: Option<PathBuf>,
     /// The process whose tree is measured; none where nothing stands between.
     pub root: Option<u32>,
+    /// Other processes whose trees are measured with it.
+    others: Vec<u32>,
     /// What clients are told besides.
     pub asks: Vec<String>,
     // In the order in which they have to end.
     _proxy: Option<Group>,
     _gateway: Option<Server>,
+    _fleet: Option<Fleet>,
     _upstream: Option<Server>,
 }
 
@@ -174,6 +186,9 @@ impl Subject {
             Self::Tls => "Switchboard → HTTP, TLS",
             Self::NginxH2 => "nginx, TLS, HTTP/2",
             Self::H2 => "Switchboard → HTTP, TLS, HTTP/2",
+            Self::Replica => "a replica, its own session",
+            Self::Forwarded => "another's session, directly",
+            Self::OverNats => "another's session, over NATS",
             Self::Traced => "→ stdio, metrics and traces",
             Self::Agentgateway => "agentgateway → stdio",
             Self::Unwatched => "→ stdio, nothing watched",
@@ -196,9 +211,11 @@ impl Subject {
             url: url.clone().unwrap_or_default(),
             token: None,
             root: None,
+            others: Vec::new(),
             asks: Vec::new(),
             _proxy: None,
             _gateway: None,
+            _fleet: None,
             _upstream: upstream,
         };
         if self.speaks_http2() {
@@ -213,6 +230,15 @@ impl Subject {
                 };
                 let (proxy, url) = nginx(&running.url, tls.as_ref(), scratch)?;
                 running.set_proxy(proxy, url);
+            }
+            Self::Replica | Self::Forwarded | Self::OverNats => {
+                let entries = json!({ENTRY: self.entry(None, &programs.upstream)});
+                let way = match self {
+                    Self::OverNats => Way::Nats,
+                    _ => Way::Direct,
+                };
+                let fleet = fleet::start(programs, &entries, way, scratch)?;
+                running.set_fleet(fleet, self == Self::Replica, token(scratch)?);
             }
             Self::Supergateway | Self::McpProxy | Self::FastMcp | Self::Agentgateway => {
                 let (proxy, url) = others::start(self, programs, scratch)?;
@@ -275,9 +301,11 @@ impl Running {
             url: String::new(),
             token: None,
             root: None,
+            others: Vec::new(),
             asks: Vec::new(),
             _proxy: None,
             _gateway: None,
+            _fleet: None,
             _upstream: None,
         };
         running.set_gateway(programs, entries, with, None, path, scratch)?;
@@ -309,6 +337,20 @@ impl Running {
         Ok(())
     }
 
+    /// Clients ask the first replica, for its own sessions or for those of the last.
+    fn set_fleet(&mut self, fleet: Fleet, own: bool, token: PathBuf) {
+        let place = |at: Option<&Server>| at.map(|it| format!("{}/mcp/{ENTRY}", it.url));
+        self.url = place(fleet.replicas.first()).unwrap_or_default();
+        if let Some(opened) = place(fleet.replicas.last()).filter(|_| !own) {
+            self.asks.extend(["--opened-at".to_owned(), opened]);
+        }
+        let mut roots = fleet.replicas.iter().map(Server::id);
+        self.root = roots.next();
+        self.others = roots.collect();
+        self.token = Some(token);
+        self._fleet = Some(fleet);
+    }
+
     fn set_proxy(&mut self, proxy: Group, url: String) {
         self.root = Some(proxy.id());
         self.url = url;
@@ -317,10 +359,11 @@ impl Running {
 
     /// The processes that are measured.
     pub fn pids(&self) -> Result<Vec<u32>> {
-        match self.root {
-            Some(root) => proc::tree(root, "echo-server"),
-            None => Ok(Vec::new()),
+        let mut pids = Vec::new();
+        for root in self.root.iter().chain(&self.others) {
+            pids.extend(proc::tree(*root, "echo-server")?);
         }
+        Ok(pids)
     }
 
     /// Their proportional memory now, in KiB.

@@ -1,5 +1,13 @@
 //! `audit`: the record of calls and changes, searched and checked.
 
+#[cfg(feature = "cluster")]
+mod fleet;
+#[cfg(not(feature = "cluster"))]
+#[path = "audit/alone.rs"]
+mod fleet;
+
+use fleet::OfCluster;
+
 use crate::{
     context::{Context, note},
     failure::{Advice, Code, Failure},
@@ -37,9 +45,11 @@ pub struct Options {
     /// 90s, 15m, 12h or 7d
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<DateTime<Utc>>,
-    /// Print the records as they are, one JSON object each
+    /// Print the records as they are, one JSON object each; of a cluster with the replica
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    cluster: OfCluster,
 }
 
 /// What else can be done with it.
@@ -53,12 +63,15 @@ enum Action {
         /// Print JSON
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        cluster: OfCluster,
     },
 }
 
 const EXAMPLES: &str = "Examples:
   switchboard audit --denied --since 7d
   switchboard audit --server github --json
+  switchboard audit --cluster nats://10.0.0.1:4222 --cluster-key-file cluster.key
   switchboard audit verify";
 
 impl Options {
@@ -73,6 +86,20 @@ impl Options {
 
 /// Shows what was asked for.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    let of_cluster = match &options.action {
+        Some(Action::Verify { cluster, .. }) => cluster,
+        None => &options.cluster,
+    };
+    if let Some(shared) = of_cluster.shared() {
+        return match &options.action {
+            Some(Action::Verify { heads: Some(_), .. }) => {
+                let text = "--heads is about the records of this machine, and --cluster is not";
+                Err(Failure::usage(text).hint("leave one of them out"))
+            }
+            Some(Action::Verify { json, .. }) => fleet::check(context, &shared, *json),
+            None => fleet::search(context, &shared, options),
+        };
+    }
     let keep = Keep::within(audit_folder(&context.dirs()?));
     if !keep.folder.exists() {
         let text = format!("nothing is recorded in {}", keep.folder.display());
@@ -81,7 +108,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         return Err(Failure::new(Code::Configuration, text).hint(hint));
     }
     match &options.action {
-        Some(Action::Verify { heads, json }) => check(&keep, heads.as_ref(), *json),
+        Some(Action::Verify { heads, json, .. }) => check(&keep, heads.as_ref(), *json),
         None => search(&keep, options),
     }
 }
@@ -92,31 +119,60 @@ fn unreadable(keep: &Keep, error: &io::Error) -> Failure {
 }
 
 fn search(keep: &Keep, options: &Options) -> Result<Code, Failure> {
-    let (mut failed, mut any) = (None, false);
-    let read = read(keep, |line| {
+    let mut shown = Shown::new(options);
+    let read = read(keep, |line| shown.take(None, line));
+    read.map_err(|error| unreadable(keep, &error))?;
+    shown.end()
+}
+
+/// The records that are asked for, as they are shown one after the other.
+struct Shown<'a> {
+    options: &'a Options,
+    failed: Option<Failure>,
+    any: bool,
+}
+
+impl<'a> Shown<'a> {
+    fn new(options: &'a Options) -> Self {
+        Self {
+            options,
+            failed: None,
+            any: false,
+        }
+    }
+
+    /// Shows one, if it is asked for; whether there may be more.
+    fn take(&mut self, replica: Option<&str>, line: &[u8]) -> bool {
         let Ok(record) = serde_json::from_slice::<Value>(line) else {
             return true;
         };
-        if !options.wants(&record) {
+        if !self.options.wants(&record) {
             return true;
         }
-        let shown = match options.json {
-            true => visible::json(&String::from_utf8_lossy(line)),
-            false => safe::line(&told(&record)),
-        };
-        any = true;
-        failed = out::line(&shown).err();
-        failed.is_none()
-    });
-    read.map_err(|error| unreadable(keep, &error))?;
-    match failed {
-        Some(failed) => Err(failed),
-        None => {
-            if !any && !options.json {
-                note("nothing is recorded that this asks for");
+        let text = String::from_utf8_lossy(line);
+        let shown = match (self.options.json, replica) {
+            (true, None) => visible::json(&text),
+            // As it is: it was hashed so.
+            (true, Some(replica)) => {
+                let replica = json!(replica);
+                visible::json(&format!("{{\"replica\":{replica},\"record\":{text}}}"))
             }
-            Ok(Code::Done)
+            (false, None) => safe::line(&told(&record)),
+            (false, Some(replica)) => safe::line(&format!("{}  replica={replica}", told(&record))),
+        };
+        self.any = true;
+        self.failed = out::line(&shown).err();
+        self.failed.is_none()
+    }
+
+    fn end(self) -> Result<Code, Failure> {
+        if let Some(failed) = self.failed {
+            return Err(failed);
         }
+        if !self.any && !self.options.json {
+            note("nothing is recorded that this asks for");
+        }
+        Ok(Code::Done)
     }
 }
 

@@ -18,7 +18,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use switchboard::{
     Joined, Look,
     cluster::{
-        self, ClusterError, Join, Store,
+        self, ClusterError, Join, LedgerError, Store,
         authority::{self, Role},
     },
 };
@@ -56,7 +56,11 @@ pub enum Action {
         worker: bool,
     },
     /// Print how NATS is set up for a cluster
-    NatsConfig,
+    NatsConfig {
+        /// A worker that gets an account of its own; repeatable
+        #[arg(long = "worker", value_name = "NAME", value_parser = worker)]
+        workers: Vec<String>,
+    },
     /// Apply settings, tokens, approvals and pins to all replicas: signed, shown first, and kept
     /// with the versions before it
     #[command(
@@ -83,7 +87,7 @@ impl Action {
             Self::Apply(options) => options.json,
             Self::History(options) => options.json,
             Self::Show(options) => options.json,
-            Self::Ca { .. } | Self::NatsConfig => false,
+            Self::Ca { .. } | Self::NatsConfig { .. } => false,
         }
     }
 }
@@ -104,7 +108,7 @@ pub struct Shared {
 
 impl Shared {
     /// What they share it in, and the file with the cluster's key.
-    fn opens(&self, context: &Context) -> (Store, PathBuf) {
+    pub fn opens(&self, context: &Context) -> (Store, PathBuf) {
         let here = |path: &PathBuf| context.options.directory.join(path);
         let store = Store {
             servers: self.cluster.clone(),
@@ -221,6 +225,14 @@ pub fn nats(text: &str) -> Result<String, Advice> {
     }
 }
 
+/// The name of a worker, as its certificate has it.
+fn worker(text: &str) -> Result<String, Advice> {
+    match authority::is_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err("write the name of the worker's certificate: letters, digits, - and _".into()),
+    }
+}
+
 fn name(text: &str) -> Result<String, Advice> {
     let is_good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     match (1..=16).contains(&text.len()) && text.bytes().all(is_good) {
@@ -285,6 +297,12 @@ impl From<ClusterError> for Failure {
     fn from(error: ClusterError) -> Self {
         let text = error.to_string();
         match error {
+            ClusterError::Store(LedgerError::Unled(_)) => Self::new(Code::Unreachable, text).hint(
+                "its servers may be choosing who leads, which takes seconds: try again; if it \
+                 lasts, see that more than half of them run and reach each other, that their \
+                 disks have room, and that the account has the rights that switchboard cluster \
+                 nats-config prints",
+            ),
             ClusterError::Store(_) => Self::new(Code::Unreachable, text).hint(
                 "see that NATS 2.11 or later runs there with JetStream (switchboard cluster \
                  nats-config prints how), or say --cluster-optional to begin alone and join later",
@@ -319,7 +337,9 @@ impl From<ClusterError> for Failure {
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let here = |path: &PathBuf| context.options.directory.join(path);
     match &options.action {
-        Action::NatsConfig => out::bytes(cluster::nats_config().as_bytes())?,
+        Action::NatsConfig { workers } => {
+            out::bytes(cluster::nats_config(workers).as_bytes())?;
+        }
         Action::Ca {
             folder,
             name,

@@ -26,6 +26,8 @@ struct Key {
 /// What only replicas have.
 struct Whole {
     proves: hmac::Key,
+    /// Where calls wait for their clients.
+    tickets: hmac::Key,
     hides: Seal,
     /// What clients hold for us.
     wraps: Seal,
@@ -116,6 +118,24 @@ impl ClusterKeys {
         self.0.iter().any(is_proven).then_some(owner)
     }
 
+    /// What a client holds for a call that waits at a replica: which, what proves that one
+    /// of ours has said so, and what only that replica opens.
+    pub(super) fn ticket(&self, replica: &str, sealed: &str) -> String {
+        let proof = self.0[0].stamp(replica, sealed).unwrap_or_default();
+        format!("{replica}.{proof}.{sealed}")
+    }
+
+    /// The replica at which the call of a ticket waits, if one of ours has made it.
+    pub(super) fn waits_at<'a>(&self, ticket: &'a str) -> Option<&'a str> {
+        let (named, sealed) = ticket.rsplit_once('.')?;
+        let (replica, proof) = named.rsplit_once('.')?;
+        let is_proven = |key: &Key| {
+            let ours = key.stamp(replica, sealed);
+            ours.is_some_and(|ours| bool::from(ours.as_bytes().ct_eq(proof.as_bytes())))
+        };
+        self.0.iter().any(is_proven).then_some(replica)
+    }
+
     /// What shows that whoever says something has the key.
     pub(super) fn vouch(&self, said: &str) -> String {
         self.0[0].voucher(said)
@@ -198,6 +218,7 @@ impl Key {
                 let line = digits(line)?;
                 let whole = Whole {
                     proves: signs("session ids", &line),
+                    tickets: signs("tickets", &line),
                     hides: Seal::of(derived("secrets", &line).as_ref()),
                     wraps: Seal::of(derived("states", &line).as_ref()),
                     frames: signs("frames", &line),
@@ -215,6 +236,12 @@ impl Key {
 
     fn voucher(&self, said: &str) -> String {
         hex(hmac::sign(&self.vouches, said.as_bytes()))
+    }
+
+    fn stamp(&self, replica: &str, sealed: &str) -> Option<String> {
+        let said = [replica.as_bytes(), sealed.as_bytes()];
+        let tag = tagged(&self.whole.as_ref()?.tickets, &said);
+        Some(hex(&tag.as_ref()[..PROOF / 2]))
     }
 
     fn proof(&self, body: &str) -> Option<String> {
@@ -284,6 +311,36 @@ mod tests {
         for other in ["", ".", "..", &id[1..], &format!("{id}0"), &"0".repeat(32)] {
             assert_eq!(ours.owner(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_ticket_leads_to_its_replica_where_the_key_is_the_same_and_nothing_was_changed() {
+        let (one, two) = (ClusterKeys::make().unwrap(), ClusterKeys::make().unwrap());
+        let ours = keys(&one);
+        let replica = replica(Some("one")).unwrap();
+        let ticket = ours.ticket(&replica, "sealed-text_");
+        assert_eq!(ours.waits_at(&ticket), Some(&*replica));
+        assert!(ticket.ends_with(".sealed-text_"), "{ticket}");
+        assert_eq!(keys(&two).waits_at(&ticket), None);
+        assert_eq!(
+            keys(&format!("{two}{one}")).waits_at(&ticket),
+            Some(&*replica)
+        );
+        // A session's id proves nothing about a ticket.
+        assert_eq!(ours.waits_at(&ours.session(&replica)), None);
+        for at in 0..ticket.len() {
+            let mut forged = ticket.clone().into_bytes();
+            forged[at] = if forged[at] == b'0' { b'1' } else { b'0' };
+            let forged = String::from_utf8(forged).unwrap();
+            assert_eq!(ours.waits_at(&forged), None, "{forged}");
+        }
+        for other in ["", ".", "..", &format!("{replica}.sealed-text_")] {
+            assert_eq!(ours.waits_at(other), None, "{other}");
+        }
+        // A worker's key makes none.
+        let theirs = keys(&ClusterKeys::for_workers(&one).unwrap());
+        assert_eq!(ours.waits_at(&theirs.ticket(&replica, "x")), None);
+        assert_eq!(theirs.waits_at(&ticket), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod news;
 mod nodes;
 pub(crate) mod outposts;
 mod posted;
+mod records;
 mod sign_ins;
 mod signed;
 mod turns;
@@ -25,6 +26,7 @@ pub(crate) use links::{Answered, NoAnswer};
 pub use nodes::Node;
 pub use outposts::{Announced, Outpost, OutpostParts};
 pub(crate) use posted::Posted;
+pub use records::{Chain as RecordChain, RecordHead, RecordPiece, RecordPlace, Records, Shortened};
 pub use sign_ins::SignIns;
 pub use signed::{
     ApplyKey, ApplyKeys, Approval, BadApplyKey, Document, NotApplied, Signed, Statement,
@@ -35,7 +37,8 @@ use crate::{door::WrongTokens, limits, session::seal::Binding};
 use aws_lc_rs::digest;
 use beat::Beat;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, Request, Response};
+use futures_util::StreamExt;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri, header};
 use http_body_util::Full;
 use links::Links;
 use news::News;
@@ -59,6 +62,11 @@ use switchboard_transport::dial::{LinkTls, WORKER_NAMES, is_made_out_to};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+/// Where a replica says which one it is.
+pub(crate) const HERE: &str = "/replica";
+/// In what it says so.
+pub(crate) const REPLICA: HeaderName = HeaderName::from_static("switchboard-replica");
+
 /// This replica, and the others.
 pub struct Cluster {
     id: String,
@@ -80,12 +88,16 @@ pub struct Cluster {
     lost: AtomicU64,
     /// Ids that nobody here has made.
     forged: AtomicU64,
+    /// Tickets likewise.
+    forged_tickets: AtomicU64,
     /// The machines that run servers for this replica.
     outposts: Outposts,
     /// Sign-ins, which all replicas have.
     sign_ins: SignIns,
     /// What was applied to all replicas.
     applied: Applied,
+    /// What replicas have recorded.
+    records: Records,
     /// The way through NATS, where replicas cannot dial each other.
     posted: Option<Arc<Posted>>,
     /// Wrong tokens, here and elsewhere.
@@ -146,6 +158,7 @@ impl Cluster {
         let posted = parts.post.map(|post| Posted::new(post, keys.clone(), &id));
         Ok(Arc::new(Self {
             sign_ins: SignIns::new(parts.ledger.clone(), keys.clone(), &id),
+            records: Records::new(parts.ledger.clone(), keys.clone(), &id),
             news: News::new(parts.ledger.clone()),
             applied: Applied::new(
                 parts.ledger.clone(),
@@ -170,6 +183,7 @@ impl Cluster {
             told: CancellationToken::new(),
             lost: AtomicU64::new(0),
             forged: AtomicU64::new(0),
+            forged_tickets: AtomicU64::new(0),
             outposts: Outposts::default(),
         }))
     }
@@ -178,16 +192,18 @@ impl Cluster {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn survey(ledger: Arc<dyn Ledger>, keys: ClusterKeys) -> Result<Looked, LedgerError> {
-        let keys = Arc::new(keys);
+    pub async fn survey(
+        ledger: Arc<dyn Ledger>,
+        keys: &Arc<ClusterKeys>,
+    ) -> Result<Looked, LedgerError> {
         let nodes = Nodes::new(ledger.clone(), keys.clone());
         nodes.look().await?;
         let mut replicas = nodes.all();
         replicas.sort_by(|one, other| one.0.cmp(&other.0));
         Ok(Looked {
             replicas,
-            outposts: Announced::look(&ledger, &keys).await?,
-            leases: Lease::look(&ledger, &keys).await?,
+            outposts: Announced::look(&ledger, keys).await?,
+            leases: Lease::look(&ledger, keys).await?,
         })
     }
 
@@ -214,6 +230,11 @@ impl Cluster {
     /// What was applied to all replicas.
     pub fn applied(&self) -> &Applied {
         &self.applied
+    }
+
+    /// What replicas have recorded.
+    pub fn records(&self) -> &Records {
+        &self.records
     }
 
     /// Wrong tokens, counted over all replicas.
@@ -277,15 +298,25 @@ impl Cluster {
     pub(crate) fn first_owner<'a>(&self, session: &'a str) -> Option<&'a str> {
         let owner = self.keys.owner(session);
         // Ids of a gateway that was alone are no attempt at anything, and one line says it.
-        if owner.is_none()
-            && self
-                .forged
-                .fetch_add(1, Ordering::Relaxed)
-                .is_multiple_of(limits::FORGED_TOLD)
-        {
+        if owner.is_none() && is_to_be_told(&self.forged) {
             tracing::warn!("a session id was not made by this cluster: it is refused");
         }
         owner
+    }
+
+    /// What a client holds for a call that waits here.
+    pub(crate) fn ticket(&self, sealed: &str) -> String {
+        self.keys.ticket(&self.id, sealed)
+    }
+
+    /// The replica at which the call of a ticket waits; none where no replica of ours has
+    /// made it, so that nobody is looked for because a client has made one up.
+    pub(crate) fn waits_at<'a>(&self, ticket: &'a str) -> Option<&'a str> {
+        let replica = self.keys.waits_at(ticket);
+        if replica.is_none() && is_to_be_told(&self.forged_tickets) {
+            tracing::warn!("a ticket was not made by this cluster: it is refused");
+        }
+        replica
     }
 
     /// The replica that has a session, as far as that is known.
@@ -327,9 +358,10 @@ impl Cluster {
         asked
     }
 
-    /// Whether a replica is there: looked for now, since it may just have come.
+    /// Whether a replica is there: looked for now, since it may just have come. It alone is,
+    /// so that this costs no more the more replicas there are.
     pub(crate) async fn finds(&self, owner: &str) -> bool {
-        self.nodes.look().await.is_ok() && self.nodes.get(owner).is_some()
+        self.nodes.lives_now(owner).await.is_ok() && self.nodes.get(owner).is_some()
     }
 
     /// Waits until a replica has gone.
@@ -370,12 +402,51 @@ impl Cluster {
                 posted.keep().await;
             }
         };
-        tokio::join!(self.keep_known(sessions), self.keep_told(), posted);
+        let known = self.keep_known(sessions);
+        tokio::join!(known, self.keep_asking(), self.keep_told(), posted);
     }
 
     /// Links that others have begun through NATS, where that is a way.
     pub(crate) fn posted(&self) -> Option<&Arc<Posted>> {
         self.posted.as_ref()
+    }
+
+    /// Asks those that should have said that they are there: one that is slow, or cut off
+    /// from the ledger alone, is not to be taken for dead.
+    async fn keep_asking(&self) {
+        loop {
+            let silent = self.nodes.silent().into_iter();
+            let others = silent.filter(|(id, _)| *id != self.id);
+            let asked = futures_util::stream::iter(others);
+            asked
+                .for_each_concurrent(limits::NODES_ASKED, async |(id, node)| {
+                    self.asks_whether(&id, &node).await;
+                })
+                .await;
+            tokio::time::sleep(limits::NODES_LOOK).await;
+        }
+    }
+
+    async fn asks_whether(&self, id: &str, node: &Node) {
+        let mut request = Request::new(Full::default());
+        *request.uri_mut() = Uri::from_static(HERE);
+        let host = HeaderValue::from_static("replica");
+        request.headers_mut().insert(header::HOST, host);
+        let asked = self.links.ask(id, node, request);
+        let is_gone = match tokio::time::timeout(limits::NODE_ANSWERS, asked).await {
+            Ok(Ok(answer)) => match answer.headers().get(&REPLICA) {
+                Some(it) if it == id => return self.nodes.answered(id),
+                // Another has its place, so that it has none.
+                Some(_) => true,
+                // An older version does not know the question.
+                None => false,
+            },
+            Ok(Err(NoAnswer::Refused)) => true,
+            Ok(Err(_)) | Err(_) => false,
+        };
+        if is_gone {
+            self.nodes.refused(id);
+        }
     }
 
     async fn keep_told(&self) {
@@ -437,6 +508,12 @@ async fn gone(nodes: Arc<Nodes>, owner: String) {
     while nodes.is_alive(&owner) {
         tokio::time::sleep(limits::NODES_LOOK).await;
     }
+}
+
+/// Of what nobody here has made, one in so many is told of.
+fn is_to_be_told(seen: &AtomicU64) -> bool {
+    let before = seen.fetch_add(1, Ordering::Relaxed);
+    before.is_multiple_of(limits::FORGED_TOLD)
 }
 
 /// A certificate as a hash.

@@ -2,22 +2,19 @@
 //! says ends by itself; nobody but a replica can say it.
 
 use super::keys::ClusterKeys;
-use crate::limits;
+use crate::{forms::NODE as FORM, limits};
 use futures_util::future::BoxFuture;
 use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
-    time::Instant,
 };
 use switchboard_ledger::{Key, Ledger, LedgerError, Others, Revision};
+use tokio::time::Instant;
 
 /// The space of replicas.
 const NODES: &str = "nodes";
-
-/// The form of what a replica says of itself.
-const FORM: u8 = 1;
 
 /// What a replica says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +68,10 @@ struct Seen {
     heard: Instant,
     /// When nobody listened where it should be.
     refused: Option<Instant>,
+    /// When it last answered somebody who asked because it was not heard of.
+    answered: Option<Instant>,
+    /// What it said has ended.
+    has_ended: bool,
 }
 
 impl Seen {
@@ -80,6 +81,33 @@ impl Seen {
             revision,
             heard: Instant::now(),
             refused: None,
+            answered: None,
+            has_ended: false,
+        }
+    }
+
+    /// Whether it was not heard of for longer than it should be silent.
+    fn is_silent(&self) -> bool {
+        self.heard.elapsed() > limits::NODE_MISSED
+    }
+
+    /// Whether nobody listened there after anybody heard of it.
+    fn is_refused(&self) -> bool {
+        let known = self.answered.map_or(self.heard, |at| at.max(self.heard));
+        self.refused.is_some_and(|at| at > known)
+    }
+
+    /// Whether it has answered lately, and so is slow, or cut off from the ledger, and not
+    /// dead. One that ends said so.
+    fn answers(&self) -> bool {
+        let lately = |at: Instant| at.elapsed() < limits::NODE_ANSWERED;
+        !self.node.draining && !self.is_refused() && self.answered.is_some_and(lately)
+    }
+
+    fn is_alive(&self) -> bool {
+        match self.has_ended {
+            true => self.answers(),
+            false => !(self.is_silent() && self.is_refused()),
         }
     }
 }
@@ -177,6 +205,16 @@ impl Nodes {
             };
             now.insert(id, Seen::new(node, entry.revision));
         }
+        // What they said has ended, and they have answered all the same.
+        for (id, mut before) in seen.drain().filter(|(_, before)| before.answers()) {
+            if !std::mem::replace(&mut before.has_ended, true) {
+                tracing::warn!(
+                    id,
+                    "a replica has not said for long that it is there, and answers: it is not taken for dead"
+                );
+            }
+            now.insert(id, before);
+        }
         *seen = now;
         self.contact.lock().has_looked = true;
         Ok(())
@@ -219,7 +257,7 @@ impl Nodes {
     pub(super) fn get(&self, id: &str) -> Option<Node> {
         let seen = self.seen.read();
         let node = seen.get(id).map(|seen| seen.node.clone());
-        node.filter(|node| node.form == FORM)
+        node.filter(|node| node.form <= FORM)
     }
 
     /// All that are there.
@@ -229,6 +267,23 @@ impl Nodes {
             .iter()
             .map(|(id, seen)| (id.clone(), seen.node.clone()));
         all.collect()
+    }
+
+    /// Those that should have said that they are there, and can be asked.
+    pub(super) fn silent(&self) -> Vec<(String, Node)> {
+        let seen = self.seen.read();
+        let silent = seen
+            .iter()
+            .filter(|(_, seen)| seen.is_silent() && !seen.node.draining && seen.node.form <= FORM);
+        let silent = silent.map(|(id, seen)| (id.clone(), seen.node.clone()));
+        silent.collect()
+    }
+
+    /// It has answered.
+    pub(super) fn answered(&self, id: &str) {
+        if let Some(seen) = self.seen.write().get_mut(id) {
+            seen.answered = Some(Instant::now());
+        }
     }
 
     /// Nobody listened where it should be.
@@ -255,11 +310,7 @@ impl Nodes {
 impl Others for Nodes {
     fn is_alive(&self, id: &str) -> bool {
         match self.seen.read().get(id) {
-            Some(seen) => {
-                let silent = seen.heard.elapsed() > limits::NODE_MISSED;
-                let gone = silent && seen.refused.is_some_and(|at| at > seen.heard);
-                !gone
-            }
+            Some(seen) => seen.is_alive(),
             None => !self.is_settled(),
         }
     }
@@ -275,7 +326,10 @@ impl Others for Nodes {
                         seen.insert(id.to_owned(), Seen::new(node, entry.revision));
                     }
                 }
-                None => drop(seen.remove(id)),
+                None => match seen.get_mut(id).filter(|seen| seen.answers()) {
+                    Some(slow) => slow.has_ended = true,
+                    None => drop(seen.remove(id)),
+                },
             }
             drop(seen);
             Ok(self.is_alive(id))
@@ -342,6 +396,62 @@ mod tests {
         assert!(!other.lives_now("b").await.unwrap());
         clock.pass(limits::NODE_LIFE * 2);
         assert!(!other.lives_now("c").await.unwrap() && !other.is_alive("c"));
+    }
+
+    /// Somebody who is only slow, or cut off from the ledger, answers whoever asks.
+    #[tokio::test(start_paused = true)]
+    async fn who_answers_is_not_dead_although_what_it_said_has_ended() {
+        let clock = Clock::by_hand();
+        let ledger = Arc::new(Memory::new(clock.clone()));
+        let key = ClusterKeys::make().unwrap();
+        let (one, other) = (nodes(&ledger, &key), nodes(&ledger, &key));
+        let node = Node::default();
+        let said = async |node: &Node| one.say("a", node, None).await.unwrap();
+        let passes = async |time| {
+            clock.pass(time);
+            tokio::time::advance(time).await;
+        };
+        said(&node).await;
+        other.look().await.unwrap();
+        assert!(other.silent().is_empty());
+        passes(limits::NODE_MISSED * 2).await;
+        assert_eq!(other.silent().len(), 1);
+        other.answered("a");
+        passes(limits::NODE_LIFE - limits::NODE_MISSED * 2).await;
+        other.look().await.unwrap();
+        assert!(other.is_alive("a") && other.lives_now("a").await.unwrap());
+        assert!(other.get("a").is_some(), "it can be asked");
+        assert_eq!(other.silent().len(), 1, "it is asked again");
+        // Nobody but whoever has asked knows it.
+        let third = nodes(&ledger, &key);
+        third.look().await.unwrap();
+        assert!(!third.is_alive("a"));
+        // It has not answered again.
+        passes(limits::NODE_ANSWERED).await;
+        assert!(!other.is_alive("a") && !other.lives_now("a").await.unwrap());
+        assert!(other.get("a").is_none());
+        // It is heard of again, is silent, answers, and then nobody listens there.
+        said(&node).await;
+        other.look().await.unwrap();
+        passes(limits::NODE_LIFE).await;
+        other.answered("a");
+        other.look().await.unwrap();
+        assert!(other.is_alive("a"));
+        passes(std::time::Duration::from_millis(1)).await;
+        other.refused("a");
+        assert!(!other.is_alive("a"));
+        // One that has said that it ends is not waited for.
+        let draining = Node {
+            draining: true,
+            ..Node::default()
+        };
+        said(&draining).await;
+        other.look().await.unwrap();
+        passes(limits::NODE_LIFE).await;
+        assert!(other.silent().is_empty());
+        other.answered("a");
+        other.look().await.unwrap();
+        assert!(!other.is_alive("a"));
     }
 
     #[tokio::test]

@@ -15,6 +15,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Instant,
 };
 use switchboard_ledger::{Arrival, Post};
 use switchboard_local::{hex, random, visible};
@@ -128,7 +129,7 @@ impl Posted {
     }
 
     /// What was sent, if a replica has sent it to us on this link.
-    fn opened(&self, name: &Name, message: &Bytes) -> Option<(Kind, u64, Bytes)> {
+    fn opened(&self, name: &Name, message: &Bytes) -> Option<(Option<Kind>, u64, Bytes)> {
         let (head, _) = message.split_at_checked(HEAD)?;
         let (kind, rest) = head.split_first()?;
         let (number, tag) = rest.split_at_checked(8)?;
@@ -140,7 +141,7 @@ impl Posted {
             .keys
             .is_tagged(&[&said[..], &[number, &body]].concat(), tag);
         let number = u64::from_be_bytes(number.try_into().ok()?);
-        is_it.then_some((Kind::of(*kind)?, number, body))
+        is_it.then_some((Kind::of(*kind), number, body))
     }
 
     /// A new link, whose other end says this number first.
@@ -155,6 +156,7 @@ impl Posted {
             name.clone(),
             Heard {
                 due,
+                at: Instant::now(),
                 heard,
                 credit: credit.clone(),
             },
@@ -168,6 +170,13 @@ impl Posted {
         Ok((end, ours))
     }
 
+    /// Whether nothing was heard on a link for a while.
+    fn is_quiet(&self, name: &Name) -> bool {
+        let links = self.links.lock();
+        let link = links.get(name);
+        link.is_some_and(|link| link.at.elapsed() > limits::POST_QUIET)
+    }
+
     /// Links with those who have gone end: they say nothing of it.
     pub(super) fn retain(&self, is_there: impl Fn(&str) -> bool) {
         self.links.lock().retain(|name, _| is_there(&name.peer));
@@ -175,6 +184,33 @@ impl Posted {
 
     /// Hears of all links, for as long as it is listened.
     pub(super) async fn keep(self: &Arc<Self>) {
+        tokio::join!(self.keep_hearing(), self.keep_noting());
+    }
+
+    /// Links to those who do not listen any more end at once.
+    async fn keep_noting(&self) {
+        loop {
+            if let Ok(mut unheard) = self.post.unheard().await {
+                while let Some(to) = unheard.next().await {
+                    let mut words = to.rsplit('.');
+                    let (link, peer) = (words.next(), words.nth(1));
+                    if let (Some(link), Some(peer)) = (link, peer) {
+                        let name = Name {
+                            peer: peer.to_owned(),
+                            link: link.to_owned(),
+                        };
+                        let ended = self.links.lock().remove(&name);
+                        if ended.is_some() {
+                            tracing::info!(%peer, "a replica does not listen any more: a link through NATS ends");
+                        }
+                    }
+                }
+            }
+            tokio::time::sleep(limits::NODES_LOOK).await;
+        }
+    }
+
+    async fn keep_hearing(self: &Arc<Self>) {
         let at = format!("{PLACE}.{}", self.id);
         loop {
             match self.post.listen(&at).await {
@@ -208,11 +244,28 @@ impl Posted {
             }
             return;
         };
-        if kind != Kind::Open {
-            self.heard(&name, kind, number, body);
-        } else if number == 0 && self.opens(&name) {
-            let _ = self.post.acknowledge(arrival).await;
+        match kind {
+            Some(Kind::Open) => {
+                if number == 0 && self.opens(&name) {
+                    let _ = self.post.acknowledge(arrival).await;
+                }
+            }
+            Some(kind) => self.heard(&name, kind, number, body),
+            None => self.passes_by(&name, number),
         }
+    }
+
+    /// A newer version says something that this one does not know. It is not missing.
+    fn passes_by(&self, name: &Name, number: u64) {
+        if let Some(link) = self.links.lock().get_mut(name)
+            && link.due == number
+        {
+            link.due = number.saturating_add(1);
+        }
+        tracing::debug!(
+            peer = name.peer,
+            "a message of a newer version is passed by"
+        );
     }
 
     /// What was played back counts for nothing; what is missing ends the link, since nobody
@@ -223,6 +276,7 @@ impl Posted {
             return;
         };
         let is_next = number == link.due;
+        link.at = Instant::now();
         link.due = number.saturating_add(1);
         let is_taken = is_next
             && match kind {
@@ -314,6 +368,8 @@ struct Ours {
 struct Heard {
     /// The number that comes next.
     due: u64,
+    /// When the last one came.
+    at: Instant,
     heard: mpsc::Sender<(Kind, Bytes)>,
     /// How much the other end takes.
     credit: Arc<Semaphore>,
@@ -348,7 +404,12 @@ impl Carrier<'_> {
         let mut number = self.numbers.lock().await;
         let frame = self.posted.frame(self.name, kind, *number, body);
         *number += 1;
-        let sent = self.posted.post.send(&self.posted.place(self.name), frame);
+        let (place, post) = (self.posted.place(self.name), &self.posted.post);
+        // On a link that was in use a moment ago somebody listens.
+        let sent = match self.posted.is_quiet(self.name) {
+            true => post.send_noted(&place, frame),
+            false => post.send(&place, frame),
+        };
         sent.await.is_ok()
     }
 

@@ -200,6 +200,7 @@ impl Keeping {
         }
         self.0.lives.own().id().clone_into(&mut record.owner);
         record.epoch += 1;
+        record.version = VERSION;
         let sealed = secret.close_record(&record);
         let set = self
             .0
@@ -366,6 +367,7 @@ impl Hold {
             return Ok(None);
         };
         (record.level, record.subscriptions) = (level, subscriptions.to_vec());
+        record.version = VERSION;
         let sealed = self.secret.close_record(&record);
         ledger
             .compare_and_set(&key, revision, sealed, Some(LIFE))

@@ -10,7 +10,7 @@ use switchboard_ledger::Key;
 use switchboard_local::hex;
 
 /// The form of what is written. One that is newer than we know is left alone.
-pub(super) const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = crate::forms::SESSION;
 
 /// What makes a session the one that it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -115,7 +115,7 @@ impl Lot {
         let binding = Binding::of(principal, server, message, &request.params);
         let sealed = self.seal.close(&ticket, &binding);
         Ok(match &self.cluster {
-            Some(cluster) => format!("{PREFIX}{}.{sealed}", cluster.id()),
+            Some(cluster) => format!("{PREFIX}{}", cluster.ticket(&sealed)),
             None => format!("{PREFIX}{sealed}"),
         })
     }
@@ -184,10 +184,9 @@ impl Lot {
     }
 }
 
-/// The replica that has the call of a ticket, if it is a ticket of several replicas.
-pub(crate) fn parked_at(state: &str) -> Option<&str> {
-    let (replica, _) = state.strip_prefix(PREFIX)?.rsplit_once('.')?;
-    Some(replica)
+/// The replica that has the call of a ticket, if it is a ticket of these replicas.
+pub(crate) fn parked_at<'a>(state: &'a str, cluster: &Cluster) -> Option<&'a str> {
+    cluster.waits_at(state.strip_prefix(PREFIX)?)
 }
 
 fn not_valid() -> ErrorObject {

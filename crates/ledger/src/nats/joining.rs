@@ -28,6 +28,9 @@ pub struct Store {
     pub credentials: Option<PathBuf>,
     /// A file with authorities (PEM), besides those of this machine.
     pub authorities: Option<PathBuf>,
+    /// Who hears the answers to what we ask, in words of a subject: those who are let in under
+    /// other names cannot hear them. Replicas, where nothing is said.
+    pub hears: Option<String>,
 }
 
 /// What is done where NATS cannot be reached at first.
@@ -61,6 +64,7 @@ impl Nats {
         }
         let options = options
             .name("switchboard")
+            .custom_inbox_prefix(names::answers(store.hears.as_deref()))
             .connection_timeout(limits::NATS_ANSWER)
             .request_timeout(Some(limits::NATS_ANSWER))
             .reconnect_delay_callback(pause)
@@ -74,6 +78,7 @@ impl Nats {
             .backpressure_on_inflight(true)
             .build(client.clone());
         let shared = Arc::new(Shared {
+            unheard: client.new_inbox(),
             client,
             context,
             streams: OnceCell::new(),
@@ -129,17 +134,17 @@ impl Shared {
             }
             tokio::time::sleep(limits::NATS_LOOK).await;
         }
+        if !self.client.server_info().jetstream {
+            return Err(fault("JetStream is not enabled there"));
+        }
         let make = || make(&self.client, &self.context);
-        self.streams.get_or_try_init(make).await
+        let made = self.streams.get_or_try_init(make).await;
+        made.map_err(|fault| self.told(fault))
     }
 }
 
 async fn make(client: &Client, context: &Context) -> Result<Streams, LedgerError> {
-    let info = client.server_info();
-    if !info.jetstream {
-        return Err(fault("JetStream is not enabled there"));
-    }
-    let copies = match info.cluster {
+    let copies = match client.server_info().cluster {
         Some(_) => COPIES,
         None => 1,
     };

@@ -48,6 +48,8 @@ pub struct Nats {
 /// What requests need that are under way.
 struct Shared {
     client: Client,
+    /// Where NATS says that nobody has heard a message.
+    unheard: String,
     context: Context,
     streams: OnceCell<Streams>,
     /// How many entries spaces had, and when that was counted.
@@ -63,6 +65,11 @@ impl Nats {
     /// Whether it can be asked at this moment.
     pub fn is_connected(&self) -> bool {
         self.shared.client.connection_state() == State::Connected
+    }
+
+    /// What went wrong, with whether anybody is there at all.
+    pub fn told(&self, fault: LedgerError) -> LedgerError {
+        self.shared.told(fault)
     }
 
     /// Does something with what is shared, for as long as that takes.
@@ -85,8 +92,11 @@ impl Nats {
     }
 }
 
+/// What faults begin with.
+const WHO: &str = "NATS: ";
+
 fn fault(why: impl fmt::Display) -> LedgerError {
-    LedgerError::Storage(format!("NATS: {why}"))
+    LedgerError::Storage(format!("{WHO}{why}"))
 }
 
 fn fits(value: &Bytes) -> Result<(), LedgerError> {
@@ -104,6 +114,16 @@ fn living(message: PublishMessage, life: Option<Duration>) -> PublishMessage {
 }
 
 impl Shared {
+    fn told(&self, fault: LedgerError) -> LedgerError {
+        match fault {
+            LedgerError::Storage(why) if self.client.connection_state() == State::Connected => {
+                let why = why.strip_prefix(WHO).unwrap_or(&why);
+                LedgerError::Unled(why.to_owned())
+            }
+            other => other,
+        }
+    }
+
     async fn read(&self, subject: &str) -> Result<Option<Entry>, LedgerError> {
         let entries = &self.streams().await?.entries;
         let found = entries.get_last_raw_message_by_subject(subject).await;

@@ -8,6 +8,16 @@ pub(super) const ENTRIES: &str = "sb.kv";
 /// Where streams are.
 pub(super) const EVENTS: &str = "sb.ev";
 
+/// Where answers are heard.
+const ANSWERS: &str = "_INBOX";
+/// By whom, where nobody else is named.
+const REPLICAS: &str = "replica";
+
+/// What the subjects of answers begin with, for these.
+pub(super) fn answers(hears: Option<&str>) -> String {
+    format!("{ANSWERS}.{}", hears.unwrap_or(REPLICAS))
+}
+
 /// The subject of an entry.
 pub(super) fn entry(key: &Key) -> String {
     format!("{ENTRIES}.{}.{}", word(&key.space), word(&key.name))

@@ -2,9 +2,9 @@
 
 use super::{Nats, fault};
 use crate::{Arrival, Pending, Post, limits, refused};
-use async_nats::client::RequestErrorKind;
+use async_nats::{StatusCode, client::RequestErrorKind};
 use bytes::Bytes;
-use futures_util::{FutureExt, StreamExt, stream::BoxStream};
+use futures_util::{FutureExt, StreamExt, future::ready, stream::BoxStream};
 
 impl Post for Nats {
     fn send(&self, to: &str, message: Bytes) -> Pending<()> {
@@ -16,6 +16,31 @@ impl Post for Nats {
                 Ok(sent) => sent.map_err(fault),
                 Err(_) => Err(fault("it takes no message")),
             }
+        })
+    }
+
+    fn send_noted(&self, to: &str, message: Bytes) -> Pending<()> {
+        let to = to.to_owned();
+        self.asks(|shared| async move {
+            let notes = format!("{}.{to}", shared.unheard);
+            let sending = shared.client.publish_with_reply(to, notes, message);
+            match tokio::time::timeout(limits::NATS_ANSWER, sending).await {
+                Ok(sent) => sent.map_err(fault),
+                Err(_) => Err(fault("it takes no message")),
+            }
+        })
+    }
+
+    fn unheard(&self) -> Pending<BoxStream<'static, String>> {
+        self.asks(|shared| async move {
+            let before = format!("{}.", shared.unheard);
+            let notes = shared.client.subscribe(format!("{before}>")).await;
+            let unheard = notes.map_err(fault)?.filter_map(move |note| {
+                let to = note.subject.strip_prefix(&*before).map(str::to_owned);
+                // Nobody but NATS itself says anything else there.
+                ready(to.filter(|_| note.status == Some(StatusCode::NO_RESPONDERS)))
+            });
+            Ok(unheard.boxed())
         })
     }
 
@@ -50,7 +75,7 @@ impl Post for Nats {
     fn acknowledge(&self, arrival: &Arrival) -> Pending<()> {
         match &arrival.reply {
             Some(reply) => self.send(reply, Bytes::new()),
-            None => futures_util::future::ready(Ok(())).boxed(),
+            None => ready(Ok(())).boxed(),
         }
     }
 }

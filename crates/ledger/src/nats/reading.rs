@@ -9,6 +9,7 @@ use async_nats::jetstream::{
 };
 use futures_util::StreamExt;
 use std::collections::BTreeMap;
+use switchboard_local::random;
 use tokio::time::timeout;
 
 type Reader = Consumer<pull::Config>;
@@ -20,6 +21,9 @@ async fn reader(
     headers_only: bool,
 ) -> Result<Reader, LedgerError> {
     let config = pull::Config {
+        // With a name what it reads stands in what is asked for, so that NATS can be told who
+        // may read what.
+        name: Some(random::id().map_err(fault)?),
         filter_subject,
         deliver_policy,
         headers_only,

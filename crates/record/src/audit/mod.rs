@@ -9,6 +9,7 @@ mod batch;
 mod calls;
 mod chain;
 mod folder;
+mod follow;
 mod head;
 mod pen;
 mod queue;
@@ -20,7 +21,8 @@ mod writer;
 
 pub use chain::{Record, hash, redact, redact_record};
 pub use folder::{Appender, Keep};
-pub use verify::{Problem, Verified, read, verify};
+pub use follow::{Follower, Piece};
+pub use verify::{Checking, Problem, Verified, read, verify};
 pub use writer::{OnFailure, Sync};
 
 use queue::Queue;

@@ -154,6 +154,47 @@ pub fn verify(keep: &Keep, elsewhere: Option<&Path>) -> io::Result<Verified> {
     Ok(walk.verified)
 }
 
+/// Records that are kept elsewhere than in a folder, looked at as they come.
+pub struct Checking(Walk);
+
+impl Checking {
+    /// The last of them should have this number and this hash.
+    pub fn of(count: u64, hash: &str) -> Self {
+        let hash = hash.to_owned();
+        Self(Walk {
+            verified: Verified::default(),
+            last: None,
+            head: Some(Link { count, hash }),
+            sent: Heads(None).peekable(),
+            skip: 0,
+        })
+    }
+
+    /// The lines that come next, and what their place is called.
+    pub fn lines(&mut self, text: &[u8], place: &str) {
+        let lines = text.split(|byte| *byte == b'\n');
+        for line in lines.filter(|line| !line.is_empty()) {
+            let place = || place.to_owned();
+            match Linked::of(line) {
+                Some(linked) => self.0.record(&linked, line, &place),
+                None => self.0.problem(Problem::Unreadable { place: place() }),
+            }
+        }
+    }
+
+    /// There are no more.
+    pub fn end(mut self) -> Verified {
+        self.0.ends();
+        self.0.verified
+    }
+}
+
+impl fmt::Debug for Checking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Checking").field(&self.0.verified).finish()
+    }
+}
+
 struct Walk {
     verified: Verified,
     /// Where the chain is.
@@ -236,14 +277,18 @@ impl Walk {
     }
 
     fn end(&mut self, found: &Found) {
-        let last = self.last.as_ref().map_or(0, |last| last.count);
-        self.verified.last = last;
         match found {
             Found::Missing => self.problem(Problem::NoHead),
             Found::Forged => self.problem(Problem::ForgedHead),
             Found::Spoiled(..) => self.problem(Problem::SpoiledHead),
             _ => {}
         }
+        self.ends();
+    }
+
+    fn ends(&mut self) {
+        let last = self.last.as_ref().map_or(0, |last| last.count);
+        self.verified.last = last;
         let heads = self.head.iter().map(|head| head.count);
         let sent = self.sent.by_ref().map(|sent| sent.count);
         let count = heads.chain(sent).max().unwrap_or_default();

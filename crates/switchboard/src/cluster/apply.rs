@@ -43,8 +43,10 @@ impl Book {
     pub async fn open(store: &Store, key: &Path, signers: ApplyKeys) -> Result<Self, ClusterError> {
         let ledger = Nats::join(store, Joining::Now).await;
         let ledger = Arc::new(ledger.map_err(ClusterError::Store)?);
-        let looked = Cluster::survey(ledger.clone(), whole_keys(key)?).await;
-        let replicas = looked.map_err(ClusterError::Store)?.replicas;
+        let keys = Arc::new(whole_keys(key)?);
+        let looked = Cluster::survey(ledger.clone(), &keys).await;
+        let looked = looked.map_err(|fault| ClusterError::Store(ledger.told(fault)));
+        let replicas = looked?.replicas;
         let runs = replicas.iter().filter_map(|(_, node)| node.applied).max();
         Ok(Self {
             book: AppliedBook::of(ledger, whole_keys(key)?),

@@ -63,11 +63,16 @@ pub enum Role {
     Worker,
 }
 
+/// Whether a replica or worker can be called so.
+pub fn is_name(name: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    !name.is_empty() && name != "ca" && name.chars().all(is_word)
+}
+
 /// Makes what is missing in a folder: the cluster's key, an authority, and a certificate
 /// for a replica or worker of this name. What is there stays as it is. Which files are new.
 pub fn make(folder: &Path, name: &str, role: Role) -> Result<Vec<PathBuf>, AuthorityError> {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    if name.is_empty() || name == "ca" || !name.chars().all(is_word) {
+    if !is_name(name) {
         return Err(AuthorityError::Name(name.to_owned()));
     }
     let failed = |path: &Path| {

@@ -49,7 +49,11 @@ impl Hire {
             let path = self.certificate;
             return Err(ClusterError::NotTheWorker { path, name });
         }
-        let ledger = Nats::join(&self.store, Joining::Now).await;
+        let store = Store {
+            hears: Some(format!("worker.{name}")),
+            ..self.store
+        };
+        let ledger = Nats::join(&store, Joining::Now).await;
         let ledger = Arc::new(ledger.map_err(ClusterError::Store)?);
         let outpost = Outpost::new(OutpostParts {
             ledger,

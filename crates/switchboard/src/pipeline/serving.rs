@@ -13,6 +13,7 @@ use crate::{
     kept::keeping,
     listen::{self, Doors, ListenError, Open},
     pools::Pools,
+    recorded::Recorded,
     required,
     running::{self, Note, RENEWAL, Running},
     tokens,
@@ -172,10 +173,11 @@ impl Fronted {
         let inbox = self.governed.inbox();
         let webhook = webhook(self.governed.options(), inbox);
         findable.api.out.say(inbox, webhook, has_display);
-        let mut following = None;
+        let (mut following, mut recorded) = (None, None);
         let (cluster, keeping) = match doors.joined.take() {
             Some(joined) => {
                 following = Following::begin(&joined, &self.governed);
+                recorded = watching.share(joined.cluster.records());
                 let way = joined.cluster.way();
                 self.governed.options().far_way.set(way);
                 let sign_ins = Arc::new(joined.cluster.sign_ins().clone());
@@ -221,6 +223,7 @@ impl Fronted {
             bearer,
             life,
             following,
+            recorded,
         })
     }
 
@@ -297,6 +300,8 @@ pub struct Listening {
     life: Option<String>,
     /// What was applied to all replicas.
     following: Option<Following>,
+    /// What it copies of its record to where they all have it.
+    recorded: Option<Recorded>,
 }
 
 impl Listening {
@@ -351,6 +356,9 @@ impl Listening {
         // Nobody is to be led here while the servers end.
         drop(note);
         self.fronted.close(&self.watching).await;
+        if let Some(recorded) = self.recorded {
+            recorded.end().await;
+        }
         served
     }
 }

@@ -17,6 +17,7 @@ pub fn folder(dirs: &Dirs) -> PathBuf {
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) audit: Arc<Audit>,
+    pub(super) keep: Keep,
     _changes: AbortOnDropHandle<()>,
 }
 
@@ -66,6 +67,7 @@ pub(super) fn begin(
     let changes = follow(audit.clone(), governed);
     Ok(Some(Running {
         audit,
+        keep: wanted.keep,
         _changes: AbortOnDropHandle::new(changes),
     }))
 }

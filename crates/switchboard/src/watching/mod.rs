@@ -23,7 +23,7 @@ pub use log::{LogControl, WrongFilter};
 pub(crate) use tap::Tapping;
 pub(crate) use uses::Uses;
 
-use crate::{VERSION, dirs::NoHome, pipeline::Governed};
+use crate::{VERSION, dirs::NoHome, pipeline::Governed, recorded::Recorded};
 use metrics::Counting;
 use std::{
     io,
@@ -191,6 +191,13 @@ impl Watching {
         if let Some(running) = &self.audit {
             running.audit.record(record);
         }
+    }
+
+    /// Copies what is put on record to where all replicas of a cluster have it.
+    pub(crate) fn share(&self, records: &switchboard_gateway::Records) -> Option<Recorded> {
+        let running = self.audit.as_ref()?;
+        let (keep, audit) = (running.keep.clone(), running.audit.clone());
+        Some(Recorded::begin(records, keep, audit))
     }
 
     /// What is counted, if anything is.

@@ -57,6 +57,17 @@ pub fn tries(sample: usize, full: usize) -> usize {
     }
 }
 
+/// How many rounds `cargo xtask soak` asks for, if it is that.
+pub fn soak_rounds() -> Option<usize> {
+    std::env::var("SWITCHBOARD_SOAK_ROUNDS").ok()?.parse().ok()
+}
+
+/// The first round's seed.
+pub fn soak_seed() -> usize {
+    let seed = std::env::var("SWITCHBOARD_SOAK_SEED").ok();
+    seed.and_then(|seed| seed.parse().ok()).unwrap_or_default()
+}
+
 /// The program, ready for arguments, in an empty home of its own.
 pub fn switchboard() -> Launch {
     Program::new(bin("switchboard"))

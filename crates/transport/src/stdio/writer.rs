@@ -346,7 +346,9 @@ mod tests {
         let stream = Late::default();
         let written = stream.written.clone();
         let writer = LineWriter::new(stream);
-        writer.send(Payload::from("the last answer".to_owned())).unwrap();
+        writer
+            .send(Payload::from("the last answer".to_owned()))
+            .unwrap();
         writer.close();
         writer.closed().await;
         assert_eq!(&*written.lock(), b"the last answer\n");

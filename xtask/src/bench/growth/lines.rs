@@ -20,6 +20,8 @@ pub enum Set {
     Servers,
     /// 10,000 sessions: memory
     Sessions,
+    /// Several gateways as one: a replica's own sessions, and those of another
+    Cluster,
 }
 
 /// One line of a table or a plot: a subject as clients of one era use it.
@@ -57,14 +59,15 @@ impl Set {
             Self::Eras => "eras",
             Self::Servers => "servers",
             Self::Sessions => "sessions",
+            Self::Cluster => "cluster",
         }
     }
 
     /// What it measures, where that is a grid.
     pub fn grid(self, agentgateway: bool) -> Option<Grid> {
         use Subject::{
-            Agentgateway, H2, Http, Nginx, NginxH2, NginxTls, Sse, Stdio, StdioLegacy, StdioModern,
-            Tls, Ws,
+            Agentgateway, Forwarded, H2, Http, Nginx, NginxH2, NginxTls, OverNats, Replica, Sse,
+            Stdio, StdioLegacy, StdioModern, Tls, Ws,
         };
         let mut plain = vec![Nginx, Stdio, Http];
         plain.extend(agentgateway.then_some(Agentgateway));
@@ -101,6 +104,10 @@ impl Set {
                 grid.reference = vec![0; grid.lines.len()];
                 grid
             }
+            Self::Cluster => Grid::of(
+                cells(&[200, 10 * KIB], &[1, 16]),
+                &[Stdio, Replica, Forwarded, OverNats],
+            ),
             Self::Servers | Self::Sessions => return None,
         })
     }

@@ -8,7 +8,7 @@ use switchboard_testkit::{
     DEADLINE,
     history::{History, Lanes, What, Work, check},
     nats::Nats,
-    world::tries,
+    world::{soak_rounds, tries},
 };
 
 const LONG: Duration = Duration::from_secs(120);
@@ -54,9 +54,7 @@ async fn no_promise_is_broken_whatever_is_done_to_a_cluster() {
         interval: 15,
     };
     let lanes = Lanes::begin(fleet.callers(LANES, &history, &work).await);
-    let asked_for = std::env::var("SWITCHBOARD_SOAK_ROUNDS").ok();
-    let rounds = asked_for.and_then(|count| count.parse().ok());
-    let rounds = rounds.unwrap_or(tries(1, 20));
+    let rounds = soak_rounds().unwrap_or(tries(1, 20));
     let mut hurt = 0;
     for round in 0..rounds {
         let one = round % 3;

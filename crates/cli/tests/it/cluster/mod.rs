@@ -1,14 +1,21 @@
 //! Several gateways as one: replicas that share their sessions, in homes of their own, on
 //! one machine.
 
+mod accounts;
 mod applied;
+mod away;
 mod gone;
 mod guesses;
 mod history;
+mod many;
+mod nemeses;
 mod posted;
+mod recorded;
 mod refused;
 mod sign_ins;
+mod slow;
 mod sprayed;
+mod versions;
 mod wire;
 mod workers;
 
@@ -32,6 +39,8 @@ struct Fleet {
     folder: PathBuf,
     replicas: Vec<Replica>,
     servers: Value,
+    /// What NATS lets replicas in by, where it asks.
+    creds: Option<PathBuf>,
     _server: Program,
     world: World,
 }
@@ -49,6 +58,16 @@ impl Fleet {
         Self::on(Nats::one().await, count).await
     }
 
+    /// The sessions of clients, opened at each replica in turn.
+    async fn sessions(&self, count: usize) -> Vec<String> {
+        let each = self.replicas.iter().map(|replica| {
+            let url = format!("{}/mcp", replica.url);
+            async move { open(&url, count / self.replicas.len()).await }
+        });
+        let all = futures_util::future::join_all(each).await;
+        all.into_iter().flatten().collect()
+    }
+
     async fn on(nats: Nats, count: usize) -> Self {
         let server = echo_http(&[]);
         let servers = servers([("far", address(&server).await)]);
@@ -59,6 +78,7 @@ impl Fleet {
             folder,
             replicas: Vec::new(),
             servers,
+            creds: None,
             _server: server,
             world,
         };
@@ -86,9 +106,14 @@ impl Fleet {
 
     /// Starts a replica with this certificate of ours.
     async fn replica(&self, certificate: &str, more: &[&str]) -> Replica {
+        self.replica_by(&self.nats.url(), certificate, more).await
+    }
+
+    /// The same, for which NATS is there.
+    async fn replica_by(&self, nats: &str, certificate: &str, more: &[&str]) -> Replica {
         let file = self.folder.join(format!("{certificate}.pem"));
         let world = World::with(&self.servers);
-        let program = self.launch(&world, &file, more);
+        let program = self.launch_by(nats, &world, &file, more);
         let url = program.url().await;
         Replica {
             world,
@@ -108,7 +133,19 @@ impl Fleet {
     }
 
     fn launch(&self, world: &World, certificate: &std::path::Path, more: &[&str]) -> Program {
-        let (url, key) = (self.nats.url(), self.key());
+        self.launch_by(&self.nats.url(), world, certificate, more)
+    }
+
+    fn launch_by(
+        &self,
+        url: &str,
+        world: &World,
+        certificate: &std::path::Path,
+        more: &[&str],
+    ) -> Program {
+        let key = self.key();
+        let creds = self.creds.iter().map(|file| file.as_os_str());
+        let creds = creds.flat_map(|file| ["--cluster-creds".as_ref(), file]);
         let anywhere = ["--http", "127.0.0.1:0"];
         let place = if more.contains(&"--http") {
             &[][..]
@@ -122,7 +159,8 @@ impl Fleet {
         world
             .launch(open)
             .args(place)
-            .args(["--cluster", &url, "--cluster-key-file", &key])
+            .args(["--cluster", url, "--cluster-key-file", &key])
+            .args(creds)
             .arg("--cluster-cert")
             .arg(certificate)
             .args(more)
@@ -144,13 +182,17 @@ impl Fleet {
     /// What `cluster status` says.
     async fn status(&self) -> Vec<Value> {
         let (url, key) = (self.nats.url(), self.key());
+        let creds = self.creds.as_ref().map(|file| file.display().to_string());
         let args = ["cluster", "status", "--json", "--cluster", &url];
-        let args = [&args[..], &["--cluster-key-file", &key]].concat();
+        let mut args = [&args[..], &["--cluster-key-file", &key]].concat();
+        if let Some(creds) = &creds {
+            args.extend(["--cluster-creds", creds]);
+        }
         let mut ran = self.world.run(&args).await;
         // A busy machine may keep NATS from answering within what a command waits, and
         // servers of NATS that are looking for a leader answer that they have none (503).
         let begun = std::time::Instant::now();
-        while ran.err.contains("NATS: ") && begun.elapsed() < AGAIN {
+        while ran.err.contains("NATS") && begun.elapsed() < AGAIN {
             tokio::time::sleep(Duration::from_millis(100)).await;
             ran = self.world.run(&args).await;
         }
@@ -235,4 +277,30 @@ fn private(file: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt;
     let alone = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(file, alone).unwrap();
+}
+
+/// Clients that do something at the same time, each on a connection that it keeps.
+const AT_ONCE: usize = 16;
+
+/// Opens so many sessions that nobody closes.
+async fn open(url: &str, count: usize) -> Vec<String> {
+    let each = (0..AT_ONCE).map(|lane| async move {
+        let mut client = HttpClient::new(url).keep_alive();
+        let params = switchboard_testkit::initialize_params(LEGACY);
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let mut ids = Vec::new();
+        for _ in (lane..count).step_by(AT_ONCE) {
+            let reply = client.post(hello.to_string()).await;
+            assert_eq!(reply.status, StatusCode::OK, "{:?}", reply.body);
+            ids.push(
+                reply
+                    .header("mcp-session-id")
+                    .expect("a session")
+                    .to_owned(),
+            );
+        }
+        ids
+    });
+    let all = futures_util::future::join_all(each).await;
+    all.into_iter().flatten().collect()
 }

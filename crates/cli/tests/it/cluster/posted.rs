@@ -126,3 +126,26 @@ async fn messages_that_no_replica_has_sent_are_refused_and_said() {
     let reply = other.post(ping()).await;
     assert_eq!(reply.status, StatusCode::OK);
 }
+
+/// A link that was kept for the next request leads to nobody once its replica was killed.
+/// Whoever uses it next hears that at once from NATS, and not when what that replica has said
+/// of itself has ended.
+#[tokio::test]
+async fn a_kept_link_through_nats_to_a_killed_replica_is_no_way() {
+    let mut fleet = Fleet::undiallable(2).await;
+    let client = fleet.replicas[0].legacy().await;
+    let mut other = fleet.replicas[1].as_well(&client);
+    let said = other.call("far__echo", json!({"nonce": "n"})).await;
+    assert_eq!(text_of(&said), "n");
+    // It is quiet for a while.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    fleet.replicas[0].kill().await;
+    let reply = other.post(ping()).await;
+    // What was sent to nobody is not known to have been; what is sent later finds another way.
+    assert_eq!(reply.status, StatusCode::BAD_GATEWAY, "{reply:?}");
+    let said = reply.message().to_string();
+    assert!(said.contains("unknown"), "{said}");
+    let log = fleet.replicas[1].program.stderr();
+    assert!(log.contains("does not listen any more"), "{log}");
+    until_ok(&mut other).await;
+}

@@ -29,6 +29,28 @@ async fn an_id_that_no_replica_made_is_refused() {
     }
 }
 
+/// Nobody is looked for because a client has made up where its call waits.
+#[tokio::test]
+async fn a_ticket_that_no_replica_made_is_refused() {
+    let fleet = Fleet::start(1).await;
+    let replica = &fleet.replicas[0];
+    let nobody = "0123456789abcdef";
+    for forged in [
+        format!("switchboard:{nobody}.c2VhbGVk"),
+        format!("switchboard:{nobody}.{nobody}.c2VhbGVk"),
+        "switchboard:..".to_owned(),
+    ] {
+        let params = json!({"name": "far__echo", "arguments": {"nonce": "n"},
+            "requestState": forged});
+        let mut client = switchboard_testkit::HttpClient::new(&format!("{}/mcp", replica.url));
+        let reply = client.modern("tools/call", params).await;
+        let said = reply.message().to_string();
+        assert!(said.contains("ask again without it"), "{forged}: {said}");
+    }
+    let line = "a ticket was not made by this cluster";
+    replica.program.wait_for_line(line).await;
+}
+
 /// Who has the cluster's key and no certificate of its authority gets nothing of others.
 #[tokio::test]
 async fn a_replica_without_a_certificate_is_refused() {
@@ -128,6 +150,25 @@ async fn without_nats_at_the_start_it_is_said_what_to_do_or_joined_later() {
     fleet.replicas.push(second);
     fleet.until_all_are_known().await;
     until_ok(&mut fleet.replicas[1].as_well(&client)).await;
+}
+
+/// Servers of NATS that are too few to choose a leader answer, and know nothing.
+#[tokio::test]
+async fn while_nats_has_no_leader_it_is_said_and_what_to_do() {
+    let mut fleet = Fleet::on(Nats::three().await, 1).await;
+    for gone in [0, 1] {
+        fleet.nats.kill(gone).await;
+    }
+    let (url, key) = (fleet.nats.url(), fleet.key());
+    let args = ["cluster", "status", "--cluster", &url];
+    let args = [&args[..], &["--cluster-key-file", &key]].concat();
+    let ran = fleet.world.run(&args).await;
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    for said in ["NATS answers", "choosing who leads", "more than half"] {
+        assert!(ran.err.contains(said), "{ran:?}");
+    }
+    fleet.nats.restart_dead().await;
+    fleet.until_all_are_known().await;
 }
 
 #[tokio::test]

@@ -17,6 +17,19 @@ pub(super) struct Listener {
 
 impl Listener {
     pub(super) async fn new(url: &str) -> Self {
+        let mut listener = Self::connect(url, "").await;
+        listener.say(b"SUB sb.> 1\r\nPING\r\n").await;
+        while listener.line().await != "PONG" {}
+        listener
+    }
+
+    /// One that is let in under this name, and has asked for nothing.
+    pub(super) async fn let_in(url: &str, name: &str, password: &str) -> Self {
+        let who = format!(",\"user\":\"{name}\",\"pass\":\"{password}\"");
+        Self::connect(url, &who).await
+    }
+
+    async fn connect(url: &str, who: &str) -> Self {
         let address = url.strip_prefix("nats://").unwrap();
         let stream = TcpStream::connect(address).await.unwrap();
         let (read, write) = stream.into_split();
@@ -24,10 +37,25 @@ impl Listener {
             read: BufReader::new(read),
             write,
         };
-        let hello = "CONNECT {\"verbose\":false,\"headers\":true}\r\nSUB sb.> 1\r\nPING\r\n";
+        let hello = format!("CONNECT {{\"verbose\":false,\"headers\":true{who}}}\r\nPING\r\n");
         listener.say(hello.as_bytes()).await;
         while listener.line().await != "PONG" {}
         listener
+    }
+
+    /// What NATS has against this, if anything.
+    pub(super) async fn refused(&mut self, command: &str) -> Option<String> {
+        self.say(format!("{command}\r\nPING\r\n").as_bytes()).await;
+        let mut why = None;
+        loop {
+            let line = self.line().await;
+            match &*line {
+                "PONG" => return why,
+                "PING" => self.say(b"PONG\r\n").await,
+                said if said.starts_with("-ERR") => why = Some(line),
+                _ => {}
+            }
+        }
     }
 
     async fn say(&mut self, bytes: &[u8]) {

@@ -15,6 +15,9 @@ const OUTPOSTS: &str = "outposts";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Announced {
+    /// Its id: another each time it starts.
+    #[serde(default)]
+    pub id: String,
     /// Its name.
     pub name: String,
     /// The version of its program.
@@ -40,9 +43,15 @@ impl Announced {
         keys: &ClusterKeys,
     ) -> Result<Vec<(String, Self)>, LedgerError> {
         let all = ledger.entries(OUTPOSTS, limits::OUTPOSTS).await?;
-        let opened = all.into_iter().filter_map(|(id, entry)| {
-            let text = keys.open(&entry.value, &named(&id))?;
-            Some((id, serde_json::from_slice(&text).ok()?))
+        let opened = all.into_iter().filter_map(|(name, entry)| {
+            let text = keys.open(&entry.value, &named(&name))?;
+            let said: Self = serde_json::from_slice(&text).ok()?;
+            // An older version has its entry under its id.
+            let id = match said.id.is_empty() {
+                true => name,
+                false => said.id.clone(),
+            };
+            Some((id, said))
         });
         Ok(opened.collect())
     }
@@ -58,15 +67,16 @@ impl Announced {
     }
 }
 
-fn named(id: &str) -> String {
-    format!("{OUTPOSTS} {id}")
+fn named(name: &str) -> String {
+    format!("{OUTPOSTS} {name}")
 }
 
-/// The entry of one outpost.
+/// The entry of one outpost. It is under its name, so that NATS can be told that nobody else
+/// may write it; one that starts again has it from the one before.
 pub(super) struct Entry {
     pub(super) ledger: Arc<dyn Ledger>,
     pub(super) keys: Arc<ClusterKeys>,
-    pub(super) id: String,
+    pub(super) name: String,
     pub(super) revision: Option<Revision>,
 }
 
@@ -78,8 +88,8 @@ impl Entry {
         life: std::time::Duration,
     ) -> Result<(), LedgerError> {
         let text = serde_json::to_vec(what).unwrap_or_default();
-        let value = Bytes::from(self.keys.close(&text, &named(&self.id)));
-        let (key, life) = (Key::new(OUTPOSTS, &self.id), Some(life));
+        let value = Bytes::from(self.keys.close(&text, &named(&self.name)));
+        let (key, life) = (Key::new(OUTPOSTS, &self.name), Some(life));
         if let Some(before) = self.revision {
             let set = self
                 .ledger
@@ -87,11 +97,39 @@ impl Entry {
             self.revision = set.await?;
         }
         if self.revision.is_none() {
-            self.revision = match self.ledger.create(&key, value, life).await? {
-                Some(made) => Some(made),
-                // Written, and the answer was lost: an id is never anybody else's.
-                None => self.ledger.read(&key).await?.map(|entry| entry.revision),
-            };
+            self.revision = self.ledger.create(&key, value.clone(), life).await?;
+        }
+        // Written, and the answer was lost, or by the one before.
+        if self.revision.is_none()
+            && let Some(found) = self.ledger.read(&key).await?
+        {
+            let set = self
+                .ledger
+                .compare_and_set(&key, found.revision, value, life);
+            self.revision = set.await?;
+        }
+        Ok(())
+    }
+
+    /// Says it for the last time, unless another of its name has come meanwhile.
+    pub(super) async fn ends(
+        &self,
+        what: &Announced,
+        life: std::time::Duration,
+    ) -> Result<(), LedgerError> {
+        let key = Key::new(OUTPOSTS, &self.name);
+        let Some(found) = self.ledger.read(&key).await? else {
+            return Ok(());
+        };
+        let said = self.keys.open(&found.value, &named(&self.name));
+        let said = said.and_then(|text| serde_json::from_slice::<Announced>(&text).ok());
+        if said.is_some_and(|said| said.id == what.id) {
+            let text = serde_json::to_vec(what).unwrap_or_default();
+            let value = Bytes::from(self.keys.close(&text, &named(&self.name)));
+            let set = self
+                .ledger
+                .compare_and_set(&key, found.revision, value, Some(life));
+            set.await?;
         }
         Ok(())
     }

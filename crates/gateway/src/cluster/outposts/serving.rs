@@ -396,7 +396,7 @@ impl Outpost {
         Entry {
             ledger: self.ledger.clone(),
             keys: self.pass.keys.clone(),
-            id: self.pass.id.clone(),
+            name: self.pass.name.clone(),
             revision: None,
         }
     }
@@ -404,6 +404,7 @@ impl Outpost {
     fn announced(&self) -> Announced {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Announced {
+            id: self.pass.id.clone(),
             name: self.pass.name.clone(),
             version: self.version.clone(),
             since: since.map_or(0, |since| since.as_secs()),
@@ -415,12 +416,8 @@ impl Outpost {
     async fn forgets(&self, gateway: &Gateway) {
         let mut what = self.announced();
         what.says(self.said(gateway));
-        let mut entry = self.entry();
-        let saying = async {
-            // Finds what was said before, and then has it end.
-            entry.say(&what, limits::PLACE_OVER).await?;
-            entry.say(&what, limits::PLACE_OVER).await
-        };
+        let entry = self.entry();
+        let saying = entry.ends(&what, limits::PLACE_OVER);
         let _ = tokio::time::timeout(limits::LINK_CONNECT, saying).await;
     }
 

@@ -14,6 +14,8 @@ struct Office {
     sent: Sent,
     /// Drops the message of this number.
     loses: Arc<Mutex<Option<usize>>>,
+    /// Who hears where nobody listens.
+    notes: Arc<Mutex<Vec<mpsc::UnboundedSender<String>>>>,
 }
 
 impl Office {
@@ -43,6 +45,21 @@ impl Post for Office {
         ready(Ok(())).boxed()
     }
 
+    fn send_noted(&self, to: &str, message: Bytes) -> Pending<()> {
+        if !self.bring(to, message) {
+            for note in &*self.notes.lock() {
+                let _ = note.send(to.to_owned());
+            }
+        }
+        ready(Ok(())).boxed()
+    }
+
+    fn unheard(&self) -> Pending<BoxStream<'static, String>> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        self.notes.lock().push(sender);
+        ready(Ok(received(receiver))).boxed()
+    }
+
     fn hand_over(&self, to: &str, message: Bytes) -> Pending<bool> {
         ready(Ok(self.bring(to, message))).boxed()
     }
@@ -50,16 +67,20 @@ impl Post for Office {
     fn listen(&self, at: &str) -> Pending<BoxStream<'static, Arrival>> {
         let (sender, receiver) = mpsc::unbounded_channel();
         self.boxes.lock().insert(at.to_owned(), sender);
-        let arrivals = futures_util::stream::unfold(receiver, |mut receiver| async move {
-            let arrival = receiver.recv().await?;
-            Some((arrival, receiver))
-        });
-        ready(Ok(arrivals.boxed())).boxed()
+        ready(Ok(received(receiver))).boxed()
     }
 
     fn acknowledge(&self, _: &Arrival) -> Pending<()> {
         ready(Ok(())).boxed()
     }
+}
+
+fn received<T: Send + 'static>(from: mpsc::UnboundedReceiver<T>) -> BoxStream<'static, T> {
+    let each = futures_util::stream::unfold(from, |mut from| async move {
+        let next = from.recv().await?;
+        Some((next, from))
+    });
+    each.boxed()
 }
 
 async fn pair(office: &Office) -> (Arc<Posted>, Arc<Posted>) {
@@ -72,7 +93,7 @@ async fn pair(office: &Office) -> (Arc<Posted>, Arc<Posted>) {
         posted
     };
     let both = (make("a"), make("b"));
-    while office.boxes.lock().len() < 2 {
+    while office.boxes.lock().len() < 2 || office.notes.lock().len() < 2 {
         tokio::task::yield_now().await;
     }
     both
@@ -147,4 +168,48 @@ async fn what_is_played_back_or_forged_counts_for_nothing_and_a_loss_ends_a_link
     let mut near = a.connect("b").await.unwrap().unwrap();
     a.retain(|peer| peer != "b");
     assert_eq!(near.read(&mut [0]).await.unwrap(), 0);
+}
+
+/// A link that is kept for the next request ends when nobody listens at its other end any
+/// more, and not when somebody has found out otherwise.
+#[tokio::test]
+async fn a_quiet_link_to_nobody_ends_with_what_is_sent_next() {
+    let office = Office::default();
+    let (a, _b) = pair(&office).await;
+    let mut near = a.connect("b").await.unwrap().unwrap();
+    near.write_all(b"one").await.unwrap();
+    // It is killed, and says nothing.
+    office.boxes.lock().remove("sb.post.b");
+    let quiet = limits::POST_QUIET + Duration::from_millis(100);
+    for link in a.links.lock().values_mut() {
+        link.at = Instant::now().checked_sub(quiet).unwrap();
+    }
+    near.write_all(b"two").await.unwrap();
+    assert_eq!(near.read(&mut [0]).await.unwrap(), 0);
+    assert!(a.links.lock().is_empty());
+}
+
+/// A newer version may say more than this one knows, and is understood in the rest.
+#[tokio::test]
+async fn what_a_newer_version_says_is_passed_by() {
+    let office = Office::default();
+    let (a, b) = pair(&office).await;
+    let mut near = a.connect("b").await.unwrap().unwrap();
+    let mut far = b.accept().await.unwrap();
+    let name = a.links.lock().keys().next().unwrap().clone();
+    let (kind, number) = ([9], 1_u64.to_be_bytes());
+    let said = ["b".as_bytes(), b"a", name.link.as_bytes(), &kind];
+    let tag = a.keys.tag(&[&said[..], &[&number, b"new"]].concat());
+    let newer = [&kind[..], &number, &tag.unwrap(), b"new"].concat();
+    office.bring(&a.place(&name), newer.into());
+    // What comes behind it is not taken for a gap.
+    let data = a.frame(&name, Kind::Data, 2, b"more");
+    office.bring(&a.place(&name), data);
+    let mut got = [0; 4];
+    far.read_exact(&mut got).await.unwrap();
+    assert_eq!(&got, b"more");
+    far.write_all(b"back").await.unwrap();
+    near.read_exact(&mut got).await.unwrap();
+    assert_eq!(&got, b"back");
+    assert_eq!(b.strangers.load(Ordering::Relaxed), 0);
 }

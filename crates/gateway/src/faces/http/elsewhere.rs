@@ -102,7 +102,7 @@ pub(super) fn parked_at(face: &Face, message: &Message, params: &Params) -> Opti
     let cluster = face.gateway.cluster()?;
     let state = params.request_state?;
     let state = text::text(state.of(message.raw()))?;
-    let replica = parked::parked_at(&state)?;
+    let replica = parked::parked_at(&state, cluster)?;
     (replica != cluster.id()).then(|| replica.to_owned())
 }
 

@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{
     admission::{Admission, Pass},
-    cluster::Cluster,
+    cluster::{Cluster, HERE, REPLICA},
     limits,
 };
-use http::{Method as Verb, Request, Response, StatusCode};
+use http::{HeaderValue, Method as Verb, Request, Response, StatusCode};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
@@ -146,6 +146,7 @@ where
             let answering = async {
                 match outposts::is_meant(&request) {
                     true => outposts::answer(&cluster, &certificate, request),
+                    false if is_replica && request.uri().path() == HERE => here(&cluster),
                     false if is_replica => answer(face, cluster, request).await,
                     false => refused(),
                 }
@@ -169,6 +170,15 @@ where
 fn refused() -> Response<Body> {
     tracing::warn!("who came as a replica has a worker's certificate: it is refused");
     reply::status(StatusCode::FORBIDDEN)
+}
+
+/// Which one this is, for whoever has not heard of it.
+fn here(cluster: &Cluster) -> Response<Body> {
+    let mut answer = reply::status(StatusCode::OK);
+    if let Ok(id) = HeaderValue::try_from(cluster.id()) {
+        answer.headers_mut().insert(REPLICA, id);
+    }
+    answer
 }
 
 /// Answers a request that another replica hands on.

@@ -22,6 +22,8 @@ const TOOLS_POLL: Duration = Duration::from_millis(50);
 pub struct Target {
     address: Address,
     path: String,
+    /// Where sessions begin, if that is elsewhere.
+    opens: Option<Box<Self>>,
     token: Option<String>,
     era: Era,
     tool: String,
@@ -43,7 +45,16 @@ impl Target {
         );
         let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
         let arguments = args.arguments.as_deref().map(serde_json::from_str);
+        let opens = args.opened_at.clone().map(|url| {
+            let args = Args {
+                url,
+                opened_at: None,
+                ..args.clone()
+            };
+            Self::new(&args, token.clone()).map(Box::new)
+        });
         Ok(Self {
+            opens: opens.transpose()?,
             address: Address::new(address, scheme == "https", args.http2)?,
             path: format!("/{path}"),
             token,
@@ -53,6 +64,12 @@ impl Target {
             arguments: arguments.transpose().context("--arguments")?,
             list: args.list,
         })
+    }
+
+    async fn connect(&self) -> Result<Line> {
+        timeout(CALL_LIMIT, self.address.open())
+            .await
+            .context("connecting takes too long")?
     }
 
     /// The headers that all requests of a client share.
@@ -129,10 +146,9 @@ pub struct Client {
 impl Client {
     /// Connects, and in the legacy era goes through the handshake.
     pub async fn connect(target: &Target) -> Result<Self> {
+        let opens = target.opens.as_deref().unwrap_or(target);
         let mut client = Self {
-            connection: timeout(CALL_LIMIT, target.address.open())
-                .await
-                .context("connecting takes too long")??,
+            connection: opens.connect().await?,
             session: None,
             head: String::new(),
             rest: format!(
@@ -144,10 +160,13 @@ impl Client {
             id: 0,
         };
         if target.era == Era::Legacy {
-            timeout(CALL_LIMIT, client.handshake(target))
+            timeout(CALL_LIMIT, client.handshake(opens))
                 .await
                 .context("the handshake takes too long")?
                 .context("the handshake")?;
+        }
+        if target.opens.is_some() {
+            client.connection = target.connect().await?;
         }
         let headers = target.headers(client.session.as_deref());
         client.head = format!("POST {} HTTP/1.1\r\n{headers}Content-Length: ", target.path);
@@ -323,6 +342,7 @@ mod tests {
         Target {
             address: Address::new("", false, false).expect("an address"),
             path: String::new(),
+            opens: None,
             token: None,
             era: Era::Legacy,
             tool: String::new(),

@@ -69,6 +69,9 @@ struct Args {
     /// Page through the list before the warm-up until it has so many tools (legacy era)
     #[arg(long, value_name = "N", conflicts_with = "era")]
     tools: Option<usize>,
+    /// Begin each session at this endpoint, and call at the first (legacy era)
+    #[arg(long, value_name = "URL", conflicts_with = "era")]
+    opened_at: Option<String>,
     /// A file whose text is sent as the bearer token
     #[arg(long, value_name = "FILE")]
     token_file: Option<std::path::PathBuf>,

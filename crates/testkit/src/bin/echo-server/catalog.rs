@@ -16,7 +16,7 @@ pub fn capabilities() -> Value {
 }
 
 /// The tools, with those that `change_list` added.
-pub fn tools(generation: u64) -> Value {
+pub fn tools(generation: u64, writes: bool) -> Value {
     let mut tools = vec![
         tool(
             "echo",
@@ -39,7 +39,7 @@ pub fn tools(generation: u64) -> Value {
         tool(
             "progress",
             "Reports progress step by step.",
-            true,
+            !writes,
             json!({"steps": {"type": "integer"}, "intervalMs": {"type": "integer"}}),
             &[],
         ),

@@ -56,6 +56,9 @@ struct Args {
     /// List so many tools besides those that do something.
     #[arg(long, value_name = "N", default_value_t = 0)]
     more_tools: u64,
+    /// Say that `progress`, which can write to a file, changes something.
+    #[arg(long)]
+    writes: bool,
     /// The name in serverInfo.
     #[arg(long, default_value = "echo-server")]
     name: String,
@@ -79,6 +82,7 @@ fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let world = Arc::new(World::new(args.era, args.random_delay, args.name));
     world.generation.store(args.more_tools, Ordering::SeqCst);
+    world.writes.store(args.writes, Ordering::SeqCst);
     let runtime = if args.threads <= 1 && !args.stdio {
         tokio::runtime::Builder::new_current_thread()
             .enable_all()

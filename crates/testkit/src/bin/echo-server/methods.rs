@@ -18,7 +18,10 @@ pub async fn dispatch(call: &Call) -> Answer {
     match (call.method.as_str(), call.era) {
         ("tools/call", _) => tools::call(call).await,
         ("tools/list", _) => {
-            Answer::Result(catalog::tools(call.world.generation.load(Ordering::SeqCst)))
+            let world = &call.world;
+            let writes = world.writes.load(Ordering::SeqCst);
+            let generation = world.generation.load(Ordering::SeqCst);
+            Answer::Result(catalog::tools(generation, writes))
         }
         ("resources/list", _) => Answer::Result(catalog::resources()),
         ("resources/templates/list", _) => Answer::Result(catalog::templates()),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::Write;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -49,6 +49,8 @@ pub struct World {
     pub sleeping: AtomicU64,
     /// How often `change_list` was called: each adds a tool.
     pub generation: AtomicU64,
+    /// Whether `progress` is said to change something.
+    pub writes: AtomicBool,
     pub payloads: Payloads,
     pub sessions: Mutex<HashMap<String, Arc<Session>>>,
     pub listeners: Mutex<Vec<Listener>>,
@@ -125,6 +127,7 @@ impl World {
             cancelled: AtomicU64::new(0),
             sleeping: AtomicU64::new(0),
             generation: AtomicU64::new(0),
+            writes: AtomicBool::new(false),
             payloads: Payloads::default(),
             sessions: Mutex::default(),
             listeners: Mutex::default(),

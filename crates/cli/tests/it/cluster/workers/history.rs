@@ -8,7 +8,7 @@ use std::time::Duration;
 use switchboard_testkit::{
     DEADLINE,
     history::{History, Lanes, What, Work, check},
-    world::{echo, servers, tries},
+    world::{echo, servers, soak_rounds, tries},
 };
 
 const LONG: Duration = Duration::from_secs(120);
@@ -20,7 +20,8 @@ async fn no_promise_is_broken_while_workers_end_and_replicas_die() {
     // What a process logs on its one channel is nobody's call: each client has its own.
     let alone = json!({"type": "worker", "isolation": "session"});
     let mut fleet = Fleet::of_workers(2, alone).await;
-    let mut notes = echo(&[]);
+    // One that may not be run again.
+    let mut notes = echo(&["--writes"]);
     notes["isolation"] = json!("session");
     let offered = servers([("notes", notes)]);
     let mut workers = vec![
@@ -37,7 +38,7 @@ async fn no_promise_is_broken_while_workers_end_and_replicas_die() {
         interval: 15,
     };
     let lanes = Lanes::begin(fleet.callers(LANES, &history, &work).await);
-    for round in 0..tries(2, 30) {
+    for round in 0..soak_rounds().unwrap_or(tries(2, 30)) {
         lanes.answered(40, LONG).await;
         let mut ends = workers.remove(0);
         ends.program.signal(Signal::TERM);
@@ -48,6 +49,14 @@ async fn no_promise_is_broken_while_workers_end_and_replicas_die() {
         history.note(What::Hurt);
         fleet.replicas[round % 2].kill().await;
         fleet.again(round % 2).await;
+        history.note(What::Well);
+        // Without a word, too: what it ran is over, and nothing of it is run again.
+        lanes.answered(40, LONG).await;
+        history.note(What::Hurt);
+        let mut dies = workers.remove(0);
+        dies.kill().await;
+        let name = ["two", "one"][round % 2];
+        workers.push(fleet.worker_with(name, &offered, &[]).await);
         history.note(What::Well);
     }
     lanes.answered(40, LONG).await;

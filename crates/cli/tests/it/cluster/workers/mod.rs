@@ -17,8 +17,8 @@ use switchboard_testkit::{
 };
 
 /// A worker, with a home that no other has.
-struct Worker {
-    program: Program,
+pub(super) struct Worker {
+    pub(super) program: Program,
     _world: World,
 }
 
@@ -37,14 +37,14 @@ impl Fleet {
     }
 
     /// Makes a worker's certificate.
-    async fn certify_worker(&self, name: &str) {
+    pub(super) async fn certify_worker(&self, name: &str) {
         let folder = self.folder.to_str().unwrap();
         let args = ["cluster", "ca", folder, "--name", name, "--worker"];
         self.world.run(&args).await.ok();
     }
 
     /// A worker of this name, with an echo server that is called `notes`.
-    async fn worker(&self, name: &str, more: &[&str]) -> Worker {
+    pub(super) async fn worker(&self, name: &str, more: &[&str]) -> Worker {
         self.worker_with(name, &servers([("notes", echo(&[]))]), more)
             .await
     }
@@ -60,7 +60,7 @@ impl Fleet {
         }
     }
 
-    fn launch_worker(&self, world: &World, name: &str, more: &[&str]) -> Program {
+    pub(super) fn launch_worker(&self, world: &World, name: &str, more: &[&str]) -> Program {
         let (url, key) = (self.nats.url(), self.folder.join("worker.key"));
         let key = key.to_str().unwrap();
         world
@@ -72,7 +72,7 @@ impl Fleet {
     }
 
     /// The workers that `cluster status` shows.
-    async fn workers(&self) -> Vec<Value> {
+    pub(super) async fn workers(&self) -> Vec<Value> {
         let all = self.status().await;
         all.into_iter()
             .filter(|one| one.get("worker").is_some())
@@ -94,7 +94,7 @@ impl Worker {
 }
 
 /// The process that answers, asked until one does.
-async fn pid(client: &mut HttpClient) -> i32 {
+pub(super) async fn pid(client: &mut HttpClient) -> i32 {
     let begun = std::time::Instant::now();
     loop {
         let said = client.call("notes__pid", json!({})).await;

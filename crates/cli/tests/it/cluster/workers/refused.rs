@@ -3,13 +3,12 @@
 
 use super::{
     super::{AGAIN, Fleet},
-    any, pid,
+    any,
 };
 use http::StatusCode;
 use serde_json::json;
 use switchboard_testkit::{
     HttpClient, LEGACY,
-    nats::Nats,
     world::{World, echo, servers},
 };
 
@@ -90,35 +89,4 @@ async fn a_worker_without_the_key_is_refused() {
     let status = super::knock::at(&address, &pem, "home").await;
     assert_eq!(status, "403", "it is refused");
     fleet.replicas[0].program.wait_for_line(REFUSED).await;
-}
-
-/// With the account that we print for workers, one can do all that it needs, and write
-/// nothing that is a replica's.
-#[tokio::test]
-async fn what_is_printed_for_nats_is_enough_for_workers() {
-    let printed = World::new().run(&["cluster", "nats-config"]).await.ok().out;
-    let accounts = &printed[printed.find("accounts {").unwrap()..];
-    let settings = accounts
-        .replace("REPLICA-PASSWORD", "for-replicas")
-        .replace("WORKER-PASSWORD", "for-workers");
-    let mut fleet = Fleet::on(Nats::with(&settings).await, 0).await;
-    fleet.servers = servers([("notes", json!({"type": "worker", "copies": 1}))]);
-    let creds = fleet.world.write("replica", "replica:for-replicas\n");
-    fleet.certify(&fleet.folder.clone(), "r0").await;
-    let replica = fleet
-        .replica("r0", &["--cluster-creds", creds.to_str().unwrap()])
-        .await;
-    let creds = fleet.world.write("worker", "worker:for-workers\n");
-    let creds = creds.to_str().unwrap();
-    let home = fleet.worker("home", &["--cluster-creds", creds]).await;
-    let mut client = replica.legacy().await;
-    pid(&mut client).await;
-    let complaint = "NATS says that something is wrong";
-    let log = home.program.stderr();
-    assert!(!log.contains(complaint), "{log}");
-    // As a replica it is refused by NATS, and hears of it.
-    let file = fleet.folder.join("r0.pem");
-    let world = World::with(&fleet.servers);
-    let false_one = fleet.launch(&world, &file, &["--cluster-creds", creds]);
-    false_one.wait_for_line("ermissions").await;
 }
