@@ -32,6 +32,8 @@ pub const PAGES: usize = 16;
 pub const ASIDE: usize = 8;
 /// Columns that a label takes before a line of an entry.
 pub const LABEL: usize = 12;
+/// Columns that a label takes before something that is known of a server or a question.
+pub const FACT: usize = 9;
 /// Columns that the bar has before what a page is called.
 pub const TITLE: usize = 12;
 /// Columns below which a list has no room for all of its own.

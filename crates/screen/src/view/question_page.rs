@@ -4,10 +4,9 @@ use super::{
     call_page, entry,
     help::{self, Keys},
     line::{Lines, Look},
-    server_page::LABEL,
     tables,
 };
-use crate::model::Model;
+use crate::{limits::FACT, model::Model};
 use switchboard_api::questions::{Change, Kind as Asks, Question};
 
 /// How a line of a difference looks, by the sign that it begins with.
@@ -63,7 +62,7 @@ pub(super) fn lines(lines: &mut Lines, model: &Model, question: &Question, width
         (" page", question.url.as_deref()),
     ] {
         if let Some(fact) = fact {
-            lines.labelled((what, LABEL, Look::Dim), fact, width);
+            lines.labelled((what, FACT, Look::Dim), fact, width);
         }
     }
     body(lines, question, width);

@@ -6,6 +6,7 @@ use super::{
     servers,
 };
 use crate::{
+    limits::FACT,
     model::Model,
     page::{Kind, Page, ServerPage, Tab},
     text,
@@ -13,9 +14,6 @@ use crate::{
 use serde_json::Value;
 use std::fmt;
 use switchboard_api::{servers::Detail, state::Server};
-
-/// Columns of a label.
-pub(super) const LABEL: usize = 9;
 
 /// Its name, cut where the tabs would be pushed out of sight, and the tabs. Where there is
 /// no room for all of them the open one is there.
@@ -125,7 +123,7 @@ fn overview(lines: &mut Lines, model: &Model, page: &ServerPage, width: usize) {
     servers::about(lines, model, server);
     lines.line();
     let mut fact = |what: &str, fact: fmt::Arguments<'_>| {
-        lines.labelled((what, LABEL, Look::Dim), &fmt::format(fact), width);
+        lines.labelled((what, FACT, Look::Dim), &fmt::format(fact), width);
     };
     fact(" runs", format_args!("{}", server.target));
     if let Some(file) = &server.file {
@@ -192,12 +190,12 @@ fn told(lines: &mut Lines, model: &Model, detail: &Detail, width: usize) {
         let since = process.since.map(|at| model.clock(at));
         let since = text::around(" since ", since, "");
         let text = format!("{} · {memory}{since}", process.pid);
-        lines.labelled((" process", LABEL, Look::Dim), &text, width);
+        lines.labelled((" process", FACT, Look::Dim), &text, width);
     }
     for client in &detail.clients {
         let name = client.name.as_deref().unwrap_or("?");
         let text = format!("{name} as {}", client.principal);
-        lines.labelled((" client", LABEL, Look::Dim), &text, width);
+        lines.labelled((" client", FACT, Look::Dim), &text, width);
     }
     if let Some(instructions) = &detail.instructions {
         lines.line();
