@@ -49,7 +49,7 @@ impl Observer for Notes {
     }
 
     fn message(&self, message: &Passing<'_>) {
-        let payload = message.payload.clone().into_bytes();
+        let payload = message.pieces.concat();
         let read = serde_json::from_slice(&payload).expect("JSON");
         let mut messages = self.messages.lock().expect("nobody panics");
         messages.push((message.edge, read));
