@@ -31,6 +31,14 @@ struct Shared {
     batches: Arc<Batches>,
 }
 
+/// What a server is spoken with.
+struct Streams<W, R> {
+    write: W,
+    read: R,
+    /// What makes room between the server and us once a line has become long.
+    widen: Option<fn(&R)>,
+}
+
 impl fmt::Debug for StdioLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StdioLink")
@@ -48,7 +56,11 @@ impl StdioLink {
         receive: Arc<dyn Receive>,
     ) -> Self {
         let (stdin, stdout) = (process.take_stdin(), process.take_stdout());
-        let streams = (stdin, stdout, Some(widen as fn(&ChildStdout)));
+        let streams = Streams {
+            write: stdin,
+            read: stdout,
+            widen: Some(widen as fn(&ChildStdout)),
+        };
         Self::start(streams, Some(process), cap, budget, receive)
     }
 
@@ -60,16 +72,26 @@ impl StdioLink {
         budget: Budget,
         receive: Arc<dyn Receive>,
     ) -> Self {
-        Self::start((write, read, None), None, cap, budget, receive)
+        let streams = Streams {
+            write,
+            read,
+            widen: None,
+        };
+        Self::start(streams, None, cap, budget, receive)
     }
 
-    fn start<R: AsyncRead + Send + Unpin + 'static>(
-        (write, read, widen): (impl AsyncWrite + Send + Unpin + 'static, R, Option<fn(&R)>),
+    fn start<W, R>(
+        streams: Streams<W, R>,
         process: Option<ServerProcess>,
         cap: usize,
         budget: Budget,
         receive: Arc<dyn Receive>,
-    ) -> Self {
+    ) -> Self
+    where
+        W: AsyncWrite + Send + Unpin + 'static,
+        R: AsyncRead + Send + Unpin + 'static,
+    {
+        let Streams { write, read, widen } = streams;
         let exited = process.as_ref().map(ServerProcess::exit_watch);
         let batches = Arc::new(Batches::default());
         let (writer, known) = (LineWriter::new(write), batches.clone());
