@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     admission::Admission,
-    kept::{Opened, Record, Taken},
+    kept::{Opened, Record, Stored, Taken},
     limits,
     session::{Outlet, Weight, legacy::Session},
 };
@@ -133,25 +133,45 @@ fn bring_back(
 }
 
 impl Held {
-    /// A stream of an earlier life, if something of it is kept. What was owed on it and
-    /// never came is told to be unknown.
-    pub(super) async fn earlier(self: &Arc<Self>, number: u64) -> Option<Arc<EventLog>> {
+    /// A stream of an earlier life, if something of it is kept, or if its client knows what was
+    /// owed on it. What was owed and never came is told to be unknown.
+    pub(super) async fn earlier(
+        self: &Arc<Self>,
+        number: u64,
+        owed: &[String],
+    ) -> Option<Arc<EventLog>> {
         let on_disk = self.on_disk.as_ref()?;
-        let stored = on_disk.recorder().stored(number).await?;
-        let (opened, is_whole) = (stored.opened.clone(), stored.is_whole);
+        // One that began here and is not here any more was read to its end.
+        let is_told = !owed.is_empty() && number < self.first();
+        let by_client = is_told.then(|| Opened {
+            // Of nobody who is known: it could not say that it began.
+            by: String::new(),
+            owed: owed.to_vec(),
+        });
+        let stored = on_disk.recorder().stored(number).await;
+        let stored = match (stored, &by_client) {
+            (Some(stored), _) => stored,
+            (None, Some(_)) => Stored::default(),
+            (None, None) => return None,
+        };
+        let (opened, is_whole) = (stored.opened.clone().or(by_client), stored.is_whole);
         let next = self.log().number().max(numbered_from(1));
         let share = self.admission.share().clone();
         let last = stored.events.last().map_or(0, |(number, _)| *number);
         let log = EventLog::restored(number, next, share, stored);
         self.keep(&log);
-        if !is_whole && let Some(opened) = opened {
-            if opened.by == on_disk.hold.owner() || !on_disk.hold.is_alive(&opened.by) {
+        if let Some(opened) = opened.filter(|_| !is_whole) {
+            let is_over = opened.by.is_empty() || opened.by == on_disk.hold.owner();
+            if is_over || !on_disk.hold.is_alive(&opened.by) {
                 give_up(&log, &opened);
             } else {
                 let (held, log) = (self.clone(), log.clone());
                 let rest = async move { held.follow(&log, &opened, last).await };
                 tasks::spawn(tasks::Kind::Background, rest);
             }
+        } else {
+            // Nothing more comes: it was whole, or nobody knows what was to come.
+            log.finish();
         }
         Some(log)
     }

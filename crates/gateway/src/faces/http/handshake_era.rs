@@ -370,13 +370,13 @@ pub(super) async fn get(
         .get(&LAST_EVENT)
         .and_then(|value| parse_event_id(value.to_str().ok()?));
     let resumed = match last {
-        Some((stream, number)) => {
-            let here = held.stream(stream);
+        Some(seen) => {
+            let here = held.stream(seen.stream);
             let log = match here {
-                None => held.earlier(stream).await,
+                None => held.earlier(seen.stream, &seen.owed).await,
                 here => here,
             };
-            log.map(|log| (log, number))
+            log.map(|log| (log, seen.number))
         }
         None => None,
     };
