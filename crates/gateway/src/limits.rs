@@ -122,6 +122,8 @@ pub const EVENTS_AGAIN: Duration = Duration::from_millis(500);
 pub const EVENTS_BEHIND: usize = 16 * 1024 * 1024;
 /// How long an answer waits until it is on disk, before its client gets it anyway.
 pub const EVENT_WRITTEN: Duration = Duration::from_secs(2);
+/// Bytes of the ids of requests that an event's id has, where they could not be kept.
+pub const OWED_BYTES: usize = 512;
 /// Bytes of one stream, likewise. A last answer is kept even if it is larger.
 pub const STREAM_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes that may wait on an event stream that cannot be resumed.

@@ -44,5 +44,7 @@ pub const NATS_COUNTS: usize = 10_000;
 /// Items of one stream that NATS keeps by itself: what a session's streams have at most.
 /// Where fewer are wanted, that costs a request more.
 pub const NATS_ITEMS: i64 = 1026;
+/// For how long what was read in vain is read again, where NATS says so at once.
+pub const NATS_READ_AGAIN: Duration = Duration::from_millis(500);
 /// How often somebody who reads waits for what is there, and not yet where it is read.
 pub const NATS_LOOK: Duration = Duration::from_millis(20);

@@ -6,6 +6,7 @@
 //! takes the session over, by compare and set, as it would on one machine.
 
 mod applied;
+mod asking;
 mod beat;
 mod keys;
 mod leases;
@@ -20,6 +21,7 @@ mod signed;
 mod turns;
 
 pub use applied::{Applied, AppliedBook, ApplyError, Page as AppliedPage, Runs};
+pub(crate) use asking::{HERE, REPLICA};
 pub use keys::{BadKeys, ClusterKeys};
 pub use leases::{Lease, LeaseOf};
 pub(crate) use links::{Answered, NoAnswer};
@@ -37,8 +39,7 @@ use crate::{door::WrongTokens, limits, session::seal::Binding};
 use aws_lc_rs::digest;
 use beat::Beat;
 use bytes::Bytes;
-use futures_util::StreamExt;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri, header};
+use http::{HeaderMap, HeaderName, Request, Response};
 use http_body_util::Full;
 use links::Links;
 use news::News;
@@ -61,11 +62,6 @@ use switchboard_local::hex;
 use switchboard_transport::dial::{LinkTls, WORKER_NAMES, is_made_out_to};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-
-/// Where a replica says which one it is.
-pub(crate) const HERE: &str = "/replica";
-/// In what it says so.
-pub(crate) const REPLICA: HeaderName = HeaderName::from_static("switchboard-replica");
 
 /// This replica, and the others.
 pub struct Cluster {
@@ -409,44 +405,6 @@ impl Cluster {
     /// Links that others have begun through NATS, where that is a way.
     pub(crate) fn posted(&self) -> Option<&Arc<Posted>> {
         self.posted.as_ref()
-    }
-
-    /// Asks those that should have said that they are there: one that is slow, or cut off
-    /// from the ledger alone, is not to be taken for dead.
-    async fn keep_asking(&self) {
-        loop {
-            let silent = self.nodes.silent().into_iter();
-            let others = silent.filter(|(id, _)| *id != self.id);
-            let asked = futures_util::stream::iter(others);
-            asked
-                .for_each_concurrent(limits::NODES_ASKED, async |(id, node)| {
-                    self.asks_whether(&id, &node).await;
-                })
-                .await;
-            tokio::time::sleep(limits::NODES_LOOK).await;
-        }
-    }
-
-    async fn asks_whether(&self, id: &str, node: &Node) {
-        let mut request = Request::new(Full::default());
-        *request.uri_mut() = Uri::from_static(HERE);
-        let host = HeaderValue::from_static("replica");
-        request.headers_mut().insert(header::HOST, host);
-        let asked = self.links.ask(id, node, request);
-        let is_gone = match tokio::time::timeout(limits::NODE_ANSWERS, asked).await {
-            Ok(Ok(answer)) => match answer.headers().get(&REPLICA) {
-                Some(it) if it == id => return self.nodes.answered(id),
-                // Another has its place, so that it has none.
-                Some(_) => true,
-                // An older version does not know the question.
-                None => false,
-            },
-            Ok(Err(NoAnswer::Refused)) => true,
-            Ok(Err(_)) | Err(_) => false,
-        };
-        if is_gone {
-            self.nodes.refused(id);
-        }
     }
 
     async fn keep_told(&self) {

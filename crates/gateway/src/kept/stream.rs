@@ -62,10 +62,27 @@ pub(crate) struct Stored {
 
 /// Writes the events of one session.
 impl Hold {
-    /// A stream that can be resumed begins.
-    pub(crate) fn opens(&self, stream: u64, owed: Vec<String>) {
+    /// A stream that can be resumed begins; whether that is on disk. By itself, and not with
+    /// what waits: somebody else may be writing that already.
+    pub(crate) async fn opens(&self, stream: u64, owed: Vec<String>) -> bool {
         let by = self.owner().to_owned();
-        self.later(stream, &Line::Opened(Opened { by, owed }));
+        let line = Line::Opened(Opened { by, owed });
+        let Ok(text) = serde_json::to_vec(&line) else {
+            return false;
+        };
+        let (name, sealed) = (self.secret.stream(stream), self.secret.close(&text));
+        let writing = self
+            .behind()
+            .ledger
+            .append(&name, vec![sealed], keep(false));
+        match tokio::time::timeout(limits::EVENT_WRITTEN, writing).await {
+            Ok(Ok(_)) => true,
+            Ok(Err(fault)) => {
+                tracing::warn!(%fault, "that a stream begins could not be kept: its client is told what it needs to come back");
+                false
+            }
+            Err(_) => false,
+        }
     }
 
     /// An event.
@@ -243,7 +260,7 @@ impl Behind {
     }
 
     /// What could not be written is written again, a few times: whoever keeps it may only be
-    /// looking for a leader, and without a stream's beginning nobody knows what is owed on it.
+    /// looking for a leader.
     fn failed(
         self: &Arc<Self>,
         under_way: &mut UnderWay,

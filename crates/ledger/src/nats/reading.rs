@@ -8,7 +8,7 @@ use async_nats::jetstream::{
     stream::Stream,
 };
 use futures_util::StreamExt;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Instant};
 use switchboard_local::random;
 use tokio::time::timeout;
 
@@ -83,8 +83,32 @@ async fn each(
     Ok(())
 }
 
+/// Reads, and reads again where that was in vain: a consumer that was made this moment may not
+/// be there yet for whoever asks it first, which says nothing of NATS.
+async fn again<T>(read: impl AsyncFn() -> Result<T, LedgerError>) -> Result<T, LedgerError> {
+    let begun = Instant::now();
+    loop {
+        match read().await {
+            Err(_) if begun.elapsed() < limits::NATS_READ_AGAIN => {
+                tokio::time::sleep(limits::NATS_LOOK).await;
+            }
+            read => return read,
+        }
+    }
+}
+
 /// The first entries behind a name, in the order of their names.
 pub(super) async fn entries(
+    stream: &Stream,
+    subjects: String,
+    after: &str,
+    most: usize,
+    names_only: bool,
+) -> Result<BTreeMap<String, Entry>, LedgerError> {
+    again(async || listed(stream, subjects.clone(), after, most, names_only).await).await
+}
+
+async fn listed(
     stream: &Stream,
     subjects: String,
     after: &str,
@@ -113,6 +137,15 @@ pub(super) async fn entries(
 
 /// The first messages of a stream from a number on.
 pub(super) async fn items(
+    stream: &Stream,
+    subject: &str,
+    number: u64,
+    most: usize,
+) -> Result<Vec<Item>, LedgerError> {
+    again(async || read_from(stream, subject, number, most).await).await
+}
+
+async fn read_from(
     stream: &Stream,
     subject: &str,
     number: u64,

@@ -13,7 +13,6 @@ use crate::{
     kept::keeping,
     listen::{self, Doors, ListenError, Open},
     pools::Pools,
-    recorded::Recorded,
     required,
     running::{self, Note, RENEWAL, Running},
     tokens,
@@ -173,13 +172,12 @@ impl Fronted {
         let inbox = self.governed.inbox();
         let webhook = webhook(self.governed.options(), inbox);
         findable.api.out.say(inbox, webhook, has_display);
-        let (mut following, mut recorded) = (None, None);
+        let mut following = None;
         let (cluster, keeping) = match doors.joined.take() {
             Some(joined) => {
                 following = Following::begin(&joined, &self.governed);
-                recorded = watching.share(joined.cluster.records());
-                let way = joined.cluster.way();
-                self.governed.options().far_way.set(way);
+                watching.share(joined.cluster.records());
+                self.governed.options().far_way.set(joined.cluster.way());
                 let sign_ins = Arc::new(joined.cluster.sign_ins().clone());
                 self.governed.options().sign_ins.set(sign_ins);
                 (Some(joined.cluster), Some(joined.keeping))
@@ -223,7 +221,6 @@ impl Fronted {
             bearer,
             life,
             following,
-            recorded,
         })
     }
 
@@ -300,8 +297,6 @@ pub struct Listening {
     life: Option<String>,
     /// What was applied to all replicas.
     following: Option<Following>,
-    /// What it copies of its record to where they all have it.
-    recorded: Option<Recorded>,
 }
 
 impl Listening {
@@ -356,9 +351,6 @@ impl Listening {
         // Nobody is to be led here while the servers end.
         drop(note);
         self.fronted.close(&self.watching).await;
-        if let Some(recorded) = self.recorded {
-            recorded.end().await;
-        }
         served
     }
 }

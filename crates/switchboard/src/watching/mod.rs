@@ -25,6 +25,7 @@ pub(crate) use uses::Uses;
 
 use crate::{VERSION, dirs::NoHome, pipeline::Governed, recorded::Recorded};
 use metrics::Counting;
+use parking_lot::Mutex;
 use std::{
     io,
     net::SocketAddr,
@@ -118,6 +119,8 @@ pub struct Watching {
     pub(crate) log: Option<Arc<dyn LogControl>>,
     access_log: Option<Arc<AccessLog>>,
     audit: Option<audit::Running>,
+    /// What copies that to where all replicas have it.
+    recorded: Mutex<Option<Recorded>>,
     recorder: Option<Arc<Recorder>>,
     /// Where that writes.
     cassettes: Option<PathBuf>,
@@ -164,6 +167,7 @@ impl Watching {
             log: watch.log.clone(),
             access_log,
             audit,
+            recorded: Mutex::default(),
             cassettes: watch
                 .cassettes
                 .as_ref()
@@ -194,10 +198,12 @@ impl Watching {
     }
 
     /// Copies what is put on record to where all replicas of a cluster have it.
-    pub(crate) fn share(&self, records: &switchboard_gateway::Records) -> Option<Recorded> {
-        let running = self.audit.as_ref()?;
-        let (keep, audit) = (running.keep.clone(), running.audit.clone());
-        Some(Recorded::begin(records, keep, audit))
+    pub(crate) fn share(&self, records: &switchboard_gateway::Records) {
+        if let Some(running) = &self.audit {
+            let (keep, audit) = (running.keep.clone(), running.audit.clone());
+            let begun = Recorded::begin(records, keep, audit);
+            *self.recorded.lock() = Some(begun);
+        }
     }
 
     /// What is counted, if anything is.
@@ -233,6 +239,10 @@ impl Watching {
         }
         if let Some(audit) = &self.audit {
             audit.close().await;
+        }
+        let recorded = self.recorded.lock().take();
+        if let Some(recorded) = recorded {
+            recorded.end().await;
         }
     }
 }

@@ -146,6 +146,30 @@ async fn without_nats_own_sessions_go_on_and_no_session_is_unknown() {
     }
 }
 
+/// What is owed on a stream that began while NATS was away is known to its client alone, and
+/// that is enough: whoever it comes back to tells it that nobody knows what became of its call.
+#[tokio::test]
+async fn a_stream_that_could_not_be_kept_is_told_to_be_unknown() {
+    let mut fleet = Fleet::start(2).await;
+    let client = fleet.replicas[0].legacy().await;
+    fleet.nats.kill(0).await;
+    let mut calls = fleet.replicas[0].as_well(&client);
+    let arguments = json!({"steps": 1000, "intervalMs": 50, "marker": "m"});
+    let params = json!({"name": "far__progress", "arguments": arguments});
+    let mut stream = calls.stream("tools/call", params).await;
+    let first = stream.next().await.expect("an event").id.expect("a number");
+    fleet.replicas[0].kill().await;
+    fleet.nats.restart(0).await;
+    let mut there = fleet.replicas[1].as_well(&client);
+    until_ok(&mut there).await;
+    for _ in 0..2 {
+        let headers = [("accept", "text/event-stream"), ("last-event-id", &*first)];
+        let again = there.open(Method::GET, &headers, "").await;
+        let (_, answer) = to_the_end(again).await;
+        assert_eq!(answer["error"]["data"]["outcome"], "unknown", "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn the_death_of_any_one_nats_server_is_not_noticed() {
     let nats = switchboard_testkit::nats::Nats::three().await;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     admission::Admission,
-    kept::{Opened, Record, Taken},
+    kept::{Opened, Record, Stored, Taken},
     limits,
     session::{Outlet, Weight, legacy::Session},
 };
@@ -134,29 +134,40 @@ fn bring_back(
 }
 
 impl Held {
-    /// A stream of an earlier life, if something of it is kept. What was owed on it and
-    /// never came is told to be unknown.
+    /// A stream of an earlier life, if something of it is kept, or if its client knows what was
+    /// owed on it. What was owed and never came is told to be unknown.
     pub(super) async fn earlier(
         self: &Arc<Self>,
         number: u64,
+        owed: &[String],
     ) -> Result<Option<Arc<EventLog>>, LedgerError> {
         let Some(on_disk) = &self.on_disk else {
             return Ok(None);
         };
-        let Some(stored) = on_disk.recorder().stored(number).await? else {
-            return Ok(None);
+        // One that began here and is not here any more was read to its end.
+        let is_told = !owed.is_empty() && number < self.first();
+        let by_client = is_told.then(|| Opened {
+            // Of nobody who is known: it could not say that it began.
+            by: String::new(),
+            owed: owed.to_vec(),
+        });
+        let stored = match (on_disk.recorder().stored(number).await?, &by_client) {
+            (Some(stored), _) => stored,
+            (None, Some(_)) => Stored::default(),
+            (None, None) => return Ok(None),
         };
-        let (opened, is_whole) = (stored.opened.clone(), stored.is_whole);
+        let (opened, is_whole) = (stored.opened.clone().or(by_client), stored.is_whole);
         let next = self.log().number().max(numbered_from(1));
         let share = self.admission.share().clone();
         let last = stored.events.last().map_or(0, |(number, _)| *number);
         let log = EventLog::restored(number, next, share, stored);
         self.keep(&log);
-        match opened {
-            _ if is_whole => {}
-            // Its beginning is not kept, so that nobody knows what was owed: it ends.
+        match opened.filter(|_| !is_whole) {
+            // Nothing more comes: it was whole, or nobody knows what was to come.
             None => log.finish(),
-            Some(opened) if opened.by == on_disk.hold.owner() => give_up(&log, &opened),
+            Some(opened) if opened.by.is_empty() || opened.by == on_disk.hold.owner() => {
+                give_up(&log, &opened);
+            }
             Some(opened) => {
                 let (held, log) = (self.clone(), log.clone());
                 let rest = async move { held.follow(&log, &opened, last).await };

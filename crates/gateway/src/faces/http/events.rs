@@ -7,6 +7,7 @@ use crate::{
     limits,
     session::{Outlet, Weight},
 };
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use futures_util::{Stream, task::AtomicWaker};
 use parking_lot::Mutex;
@@ -51,6 +52,16 @@ struct State {
     recorder: Option<Arc<Hold>>,
     /// An event from this number on is being written down, and nobody sees it before.
     held_back: Option<u64>,
+    /// What its ids say besides, where nobody else could know it.
+    owed: Option<Box<str>>,
+}
+
+impl State {
+    /// The id of an event of this stream.
+    fn id(&self, stream: u64, number: u64) -> String {
+        let owed = self.owed.as_deref().unwrap_or_default();
+        format!("{stream}_{number}{owed}")
+    }
 }
 
 struct Event {
@@ -191,6 +202,16 @@ impl EventLog {
         recorder.written().await;
         self.state.lock().held_back = None;
         self.waker.wake();
+    }
+
+    /// Has its ids say whose answers are owed on it, since that could not be kept: whoever is
+    /// shown one after the end of this process can tell what became of them.
+    pub(super) fn owes(&self, owed: &[String]) {
+        let text = serde_json::to_vec(owed).unwrap_or_default();
+        if text.len() <= limits::OWED_BYTES {
+            let said = format!("_{}", URL_SAFE_NO_PAD.encode(text));
+            self.state.lock().owed = Some(said.into());
+        }
     }
 
     /// Its number within the session.
@@ -389,11 +410,8 @@ impl Stream for Reader {
         let this = &mut *self;
         let stream = this.log.number;
         if std::mem::take(&mut this.prime) {
-            let text = format!(
-                "id: {stream}_{}\nretry: {}\ndata: \n\n",
-                this.after,
-                limits::RETRY_MS
-            );
+            let id = this.log.state.lock().id(stream, this.after);
+            let text = format!("id: {id}\nretry: {}\ndata: \n\n", limits::RETRY_MS);
             return Poll::Ready(Some(Ok(Bytes::from(text))));
         }
         this.log.waker.register(context.waker());
@@ -409,7 +427,7 @@ impl Stream for Reader {
                 let (number, payload) = (event.number, event.payload.clone());
                 state.sent = state.sent.max(number + 1);
                 this.after = number;
-                let id = format!("{stream}_{number}");
+                let id = state.id(stream, number);
                 return Poll::Ready(Some(Ok(
                     encode_event(Some(&id), Some(MESSAGE), payload).into_bytes()
                 )));
@@ -436,10 +454,30 @@ impl Drop for Reader {
     }
 }
 
-/// Reads an event id of ours: which stream, and how far.
-pub(super) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
-    let (stream, number) = text.split_once('_')?;
-    Some((stream.parse().ok()?, number.parse().ok()?))
+/// What an event's id says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Which stream.
+    pub stream: u64,
+    /// How far.
+    pub number: u64,
+    /// Whose answers are owed on it, where only its client could keep that.
+    pub owed: Vec<String>,
+}
+
+/// Reads an event id of ours.
+pub(super) fn parse_event_id(text: &str) -> Option<Seen> {
+    let mut parts = text.splitn(3, '_');
+    let (stream, number) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let owed = parts.next().and_then(|owed| {
+        let text = URL_SAFE_NO_PAD.decode(owed).ok()?;
+        serde_json::from_slice(&text).ok()
+    });
+    Some(Seen {
+        stream,
+        number,
+        owed: owed.unwrap_or_default(),
+    })
 }
 
 #[cfg(test)]

@@ -371,14 +371,14 @@ pub(super) async fn get(
         .get(&LAST_EVENT)
         .and_then(|value| parse_event_id(value.to_str().ok()?));
     let resumed = match last {
-        Some((stream, number)) => {
-            let here = held.stream(stream);
+        Some(seen) => {
+            let here = held.stream(seen.stream);
             let log = match here {
-                None => held.earlier(stream).await,
+                None => held.earlier(seen.stream, &seen.owed).await,
                 here => Ok(here),
             };
             match log {
-                Ok(Some(log)) => Some((log, number)),
+                Ok(Some(log)) => Some((log, seen.number)),
                 // Not the stream for what belongs to no request: whoever waits for an answer
                 // would wait there for ever.
                 Ok(None) => return Refusal::NoStream.response(None),

@@ -94,6 +94,11 @@ impl Held {
         }
     }
 
+    /// Where the numbers of streams begin in this life.
+    pub(super) fn first(&self) -> u64 {
+        self.next.load(Ordering::Relaxed) >> 32 << 32
+    }
+
     /// A log for one request's events, not yet known to anybody.
     pub(super) fn log(&self) -> Arc<EventLog> {
         let share = self.admission.share().clone();
@@ -106,10 +111,11 @@ impl Held {
         self.keep(log);
         if let Some(on_disk) = &self.on_disk {
             let token = |id: &Id| String::from_utf8_lossy(id.token()).into_owned();
-            let owed = owed.iter().map(token).collect();
-            on_disk.hold.opens(log.number(), owed);
+            let owed: Vec<String> = owed.iter().map(token).collect();
+            if !on_disk.hold.opens(log.number(), owed.clone()).await {
+                log.owes(&owed);
+            }
             log.record(&on_disk.hold);
-            on_disk.hold.written().await;
         }
     }
 

@@ -68,3 +68,36 @@ async fn a_log_is_deserted_once_its_reader_is_gone_for_long() {
     let waited = tokio::time::timeout(3 * SHORT, log.deserted(SHORT)).await;
     assert!(waited.is_err(), "somebody reads again");
 }
+
+/// What could not be kept goes with the ids, and comes back with them.
+#[tokio::test]
+async fn ids_say_what_is_owed_where_nobody_else_can() {
+    use futures_util::StreamExt;
+    let seen = |stream, number, owed: &[&str]| Seen {
+        stream,
+        number,
+        owed: owed.iter().map(|&id| id.to_owned()).collect(),
+    };
+    let first = async |owed: &[String]| {
+        let (_, log) = log();
+        if !owed.is_empty() {
+            log.owes(owed);
+        }
+        log.send(Payload::from("{}".to_owned()), Weight::Notice);
+        let event = log.read(None, false).next().await.unwrap().unwrap();
+        let text = String::from_utf8(event.to_vec()).unwrap();
+        let id = text.lines().find_map(|line| line.strip_prefix("id: "));
+        id.unwrap().to_owned()
+    };
+    assert_eq!(first(&[]).await, "1_1");
+    let owed = ["7".to_owned(), "\"a_ü\"".to_owned()];
+    let id = first(&owed).await;
+    assert!(id.is_ascii() && !id.contains(' '), "{id}");
+    assert_eq!(parse_event_id(&id), Some(seen(1, 1, &["7", "\"a_ü\""])));
+    assert_eq!(first(&["x".repeat(limits::OWED_BYTES)]).await, "1_1");
+    assert_eq!(parse_event_id("3_4"), Some(seen(3, 4, &[])));
+    assert_eq!(parse_event_id("3_4_!"), Some(seen(3, 4, &[])));
+    for none in ["", "_", "3", "a_b", "3_", "-1_2"] {
+        assert_eq!(parse_event_id(none), None, "{none}");
+    }
+}
