@@ -73,6 +73,10 @@ impl Quiet {
             let _ = dup2_stderr(&self.before);
             let until = Instant::now() + limits::STDERR_END;
             while !reader.is_finished() && Instant::now() < until {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "the screen is over, and what was kept is whole before it is printed"
+                )]
                 sleep(Duration::from_millis(1));
             }
         }
