@@ -83,18 +83,14 @@ async fn each(
     Ok(())
 }
 
-/// Reads, and reads again where that was in vain: a consumer that was made this moment may not
-/// be there yet for whoever asks it first, which says nothing of NATS.
-async fn again<T>(read: impl AsyncFn() -> Result<T, LedgerError>) -> Result<T, LedgerError> {
-    let begun = Instant::now();
-    loop {
-        match read().await {
-            Err(_) if begun.elapsed() < limits::NATS_READ_AGAIN => {
-                tokio::time::sleep(limits::NATS_LOOK).await;
-            }
-            read => return read,
-        }
+/// Whether what was read in vain is read again, after a moment: a consumer that was made just
+/// now may not be there yet for whoever asks it first, which says nothing of NATS.
+async fn is_read_again(begun: Instant) -> bool {
+    let is_soon = begun.elapsed() < limits::NATS_READ_AGAIN;
+    if is_soon {
+        tokio::time::sleep(limits::NATS_LOOK).await;
     }
+    is_soon
 }
 
 /// The first entries behind a name, in the order of their names.
@@ -105,7 +101,13 @@ pub(super) async fn entries(
     most: usize,
     names_only: bool,
 ) -> Result<BTreeMap<String, Entry>, LedgerError> {
-    again(async || listed(stream, subjects.clone(), after, most, names_only).await).await
+    let begun = Instant::now();
+    loop {
+        let read = listed(stream, subjects.clone(), after, most, names_only).await;
+        if read.is_ok() || !is_read_again(begun).await {
+            return read;
+        }
+    }
 }
 
 async fn listed(
@@ -142,7 +144,13 @@ pub(super) async fn items(
     number: u64,
     most: usize,
 ) -> Result<Vec<Item>, LedgerError> {
-    again(async || read_from(stream, subject, number, most).await).await
+    let begun = Instant::now();
+    loop {
+        let read = read_from(stream, subject, number, most).await;
+        if read.is_ok() || !is_read_again(begun).await {
+            return read;
+        }
+    }
 }
 
 async fn read_from(
