@@ -87,7 +87,7 @@ mod tests {
     };
     use switchboard_host::observe::Ending;
 
-    struct Holds(Arc<()>);
+    struct Holds(#[expect(dead_code, reason = "it is counted, not read")] Arc<()>);
 
     thread_local! {
         static SPARE: Spare<Holds> = const { Spare::new(Vec::new()) };

@@ -25,7 +25,7 @@ pub struct Fleet {
     /// The replicas.
     pub replicas: Vec<Server>,
     /// NATS, which ends after them.
-    pub nats: Vec<Group>,
+    _nats: Vec<Group>,
 }
 
 const REPLICAS: usize = 2;
@@ -64,5 +64,8 @@ pub fn start(programs: &Programs, entries: &Value, way: Way, scratch: &Path) -> 
         let started = Server::start(&mut command, log, START_LIMIT);
         replicas.push(started.with_context(|| format!("replica {name}"))?);
     }
-    Ok(Fleet { replicas, nats })
+    Ok(Fleet {
+        replicas,
+        _nats: nats,
+    })
 }
