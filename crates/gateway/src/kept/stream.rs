@@ -8,7 +8,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
-use switchboard_ledger::{Keep, Ledger};
+use switchboard_ledger::{Keep, Ledger, LedgerError};
 use switchboard_tasks as tasks;
 
 /// How long a stream is kept: for a while after its end, and as long as a session while
@@ -105,16 +105,21 @@ impl Hold {
             .add(self.secret.stream(stream), sealed, is_last);
     }
 
-    /// What is written of a stream, if anything is.
-    pub(crate) async fn stored(&self, stream: u64) -> Option<Stored> {
+    /// What is written of a stream, if anything is. That it cannot be read says nothing of that.
+    pub(crate) async fn stored(&self, stream: u64) -> Result<Option<Stored>, LedgerError> {
         self.behind().flush().await;
         let name = self.secret.stream(stream);
         let ledger = &self.behind().ledger;
         let read = ledger.read_from(&name, 0, limits::STREAM_LINES);
-        let items = read.await.ok().filter(|items| !items.is_empty())?;
+        let items = read.await?;
+        if items.is_empty() {
+            return Ok(None);
+        }
         let mut stored = Stored::default();
         for item in items {
-            let text = self.secret.open(&item.value)?;
+            let Some(text) = self.secret.open(&item.value) else {
+                return Ok(None);
+            };
             let Ok(line) = serde_json::from_slice(&text) else {
                 tracing::warn!(
                     "an event was written by a newer version, which this one does not understand: it is passed by"
@@ -130,7 +135,7 @@ impl Hold {
                 }
             }
         }
-        Some(stored)
+        Ok(Some(stored))
     }
 }
 

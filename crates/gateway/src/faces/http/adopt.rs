@@ -15,6 +15,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Instant};
 use switchboard_host::{CallError, Full, Place, Scope};
+use switchboard_ledger::LedgerError;
 use switchboard_tasks as tasks;
 use switchboard_transport::Whose;
 use switchboard_wire::{Id, Message, Method};
@@ -139,8 +140,10 @@ impl Held {
         self: &Arc<Self>,
         number: u64,
         owed: &[String],
-    ) -> Option<Arc<EventLog>> {
-        let on_disk = self.on_disk.as_ref()?;
+    ) -> Result<Option<Arc<EventLog>>, LedgerError> {
+        let Some(on_disk) = &self.on_disk else {
+            return Ok(None);
+        };
         // One that began here and is not here any more was read to its end.
         let is_told = !owed.is_empty() && number < self.first();
         let by_client = is_told.then(|| Opened {
@@ -148,11 +151,11 @@ impl Held {
             by: String::new(),
             owed: owed.to_vec(),
         });
-        let stored = on_disk.recorder().stored(number).await;
+        let stored = on_disk.recorder().stored(number).await?;
         let stored = match (stored, &by_client) {
             (Some(stored), _) => stored,
             (None, Some(_)) => Stored::default(),
-            (None, None) => return None,
+            (None, None) => return Ok(None),
         };
         let (opened, is_whole) = (stored.opened.clone().or(by_client), stored.is_whole);
         let next = self.log().number().max(numbered_from(1));
@@ -173,7 +176,7 @@ impl Held {
             // Nothing more comes: it was whole, or nobody knows what was to come.
             log.finish();
         }
-        Some(log)
+        Ok(Some(log))
     }
 
     /// Somebody reads what belongs to no request: from now on that is kept, and what an
@@ -184,7 +187,7 @@ impl Held {
         };
         let number = self.general.number();
         if seen.is_some_and(|seen| self.general.is_earlier(seen))
-            && let Some(stored) = on_disk.recorder().stored(number).await
+            && let Ok(Some(stored)) = on_disk.recorder().stored(number).await
         {
             self.general.recall(stored);
         }
@@ -199,7 +202,7 @@ impl Held {
         loop {
             // Before it is read: what the other wrote before it died is read then.
             let is_alive = on_disk.hold.is_alive(&opened.by);
-            if let Some(stored) = on_disk.recorder().stored(log.number()).await {
+            if let Ok(Some(stored)) = on_disk.recorder().stored(log.number()).await {
                 last = log.take_over(stored, last);
             }
             if log.finished().is_some() {

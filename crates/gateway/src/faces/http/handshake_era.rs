@@ -373,7 +373,14 @@ pub(super) async fn get(
         Some(seen) => {
             let here = held.stream(seen.stream);
             let log = match here {
-                None => held.earlier(seen.stream, &seen.owed).await,
+                None => match held.earlier(seen.stream, &seen.owed).await {
+                    Ok(earlier) => earlier,
+                    // Another stream in its place would be waited at without end.
+                    Err(fault) => {
+                        tracing::warn!(%fault, "what was kept of a stream cannot be read");
+                        return Refusal::NotNow.response(None);
+                    }
+                },
                 here => here,
             };
             log.map(|log| (log, seen.number))
