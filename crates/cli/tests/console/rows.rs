@@ -96,6 +96,7 @@ async fn a_call_is_copied_made_again_elsewhere_and_handed_on() {
     assert!(said.contains("words of a client's"), "{line}: {ran:?}");
     // Three times at another server, of which each run is a call of its own.
     page.click("[data-testid=replay]").await;
+    page.wait("[data-testid=replay-form] select").await;
     page.run("const where = document.querySelector('[data-testid=replay-form] select'); where.value = 'right'; where.dispatchEvent(new Event('change', { bubbles: true }))")
         .await;
     page.fill("[data-testid=replay-form] input[type=number]", "3")
