@@ -5,9 +5,15 @@ use super::Watched;
 use crate::limits;
 use std::cell::RefCell;
 
+#[expect(
+    clippy::vec_box,
+    reason = "it is the boxes that are used again, and nobody moves what is in them"
+)]
+type Places = RefCell<Vec<Box<Watched>>>;
+
 thread_local! {
     /// Those that nobody has, of this thread.
-    static SPARE: RefCell<Vec<Box<Watched>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: Places = const { RefCell::new(Vec::new()) };
 }
 
 /// A place with this in it.
