@@ -5,10 +5,7 @@ use super::Watched;
 use crate::limits;
 use std::cell::RefCell;
 
-#[expect(
-    clippy::vec_box,
-    reason = "it is the boxes that are used again, and nobody moves what is in them"
-)]
+/// It is the boxes that are used again, and nobody moves what is in them.
 type Places = RefCell<Vec<Box<Watched>>>;
 
 thread_local! {
