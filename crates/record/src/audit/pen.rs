@@ -73,12 +73,15 @@ impl KnownAsked {
     }
 }
 
+/// A caller, and how its lines begin.
+type KnownCaller = (Caller, Box<[u8]>);
+
 /// What writes them.
 #[derive(Debug)]
 pub(super) struct Pen {
     said: Said,
     /// How the lines of callers begin. A place holds the last that fell to it.
-    callers: Box<[Option<(Caller, Box<[u8]>)>]>,
+    callers: Box<[Option<KnownCaller>]>,
     /// What calls asked for, in the same way.
     asked: Box<[Option<KnownAsked>]>,
     /// The last address, and how it is written.

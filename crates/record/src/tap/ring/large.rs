@@ -33,7 +33,7 @@ fn is_large(piece: &Bytes) -> bool {
 
 /// What copies take, and so many pieces of messages, with the lists that they are in.
 fn bytes(copies: &[(usize, Bytes)], pieces: usize) -> usize {
-    let lists = size_of::<(usize, Bytes)>() * copies.len() + size_of::<Bytes>() * pieces;
+    let lists = size_of_val(copies) + size_of::<Bytes>() * pieces;
     copies.iter().map(|(_, copy)| copy.len()).sum::<usize>() + 2 * lists
 }
 
