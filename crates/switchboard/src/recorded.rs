@@ -106,11 +106,10 @@ impl Copier {
                         "what is recorded is copied to where other replicas have it again"
                     );
                 }
-                Ok(()) => {}
                 Err(why) if !std::mem::replace(&mut was_told, true) => {
                     tracing::warn!(%why, "what is recorded cannot be copied to where other replicas have it; it is tried again");
                 }
-                Err(_) => {}
+                Ok(()) | Err(_) => {}
             }
         }
     }
