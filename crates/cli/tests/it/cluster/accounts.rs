@@ -36,13 +36,13 @@ async fn fleet() -> Fleet {
     fleet.creds = Some(fleet.world.write("creds", "replica:for-replicas\n"));
     for name in WORKERS {
         let text = format!("worker-{name}:for-{name}\n");
-        fleet.world.write(&format!("{name}.creds"), text);
+        fleet.world.write(format!("{name}.creds"), text);
     }
     fleet
 }
 
 fn creds(fleet: &Fleet, name: &str) -> String {
-    let file = fleet.world.path(&format!("{name}.creds"));
+    let file = fleet.world.path(format!("{name}.creds"));
     file.display().to_string()
 }
 
