@@ -142,6 +142,8 @@ pub const TAP_SHARE: usize = 2;
 /// Parts of a message from so many bytes on are kept once, if another message of the
 /// same call has them already.
 pub const TAP_SHARED_PIECE: usize = 4096;
+/// Parts of a long message that are kept each by itself; of more, the small ones are joined.
+pub const TAP_PIECES: usize = 64;
 /// Of what may be kept, one part in so many is made free at once when it is full.
 pub const TAP_SLACK: usize = 64;
 /// Bytes of memory that messages are written into before more is taken.

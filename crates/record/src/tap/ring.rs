@@ -53,6 +53,8 @@ impl Text {
 struct Place {
     /// Whose it is; nobody's where it is none's.
     call: u64,
+    /// The last whose it was: nothing more of that one is kept.
+    over: u64,
     /// Where its last message stands, once there is one.
     last: Option<u64>,
     messages: u32,
@@ -125,6 +127,9 @@ impl Ring {
     pub(crate) fn keep(&self, call: u64, edge: Edge, pieces: &[Bytes]) -> bool {
         let at = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let length = pieces.iter().map(Bytes::len).sum();
+        let few = (length >= self.small).then(|| large::few(pieces, length));
+        let few = few.flatten();
+        let pieces = few.as_deref().unwrap_or(pieces);
         let told = Told {
             at,
             edge,
@@ -234,8 +239,9 @@ impl Kept {
         if self.places.is_empty() {
             self.places.resize_with(limits::TAP_CALLS, Place::default);
         }
-        let before = self.places[index(call)].call;
-        if edge != Edge::FromClient || before > call || call == 0 {
+        let place = &self.places[index(call)];
+        let before = place.call;
+        if edge != Edge::FromClient || before > call || place.over >= call {
             return false;
         }
         self.forget(before);
@@ -248,7 +254,13 @@ impl Kept {
     /// What is kept of a call is forgotten.
     fn forget(&mut self, call: u64) {
         if let Some(place) = self.place(call) {
-            let place = take(place);
+            let place = std::mem::replace(
+                place,
+                Place {
+                    over: call,
+                    ..Place::default()
+                },
+            );
             self.calls -= 1;
             self.dropped += u64::from(place.messages);
             self.large -= place.large.map_or(0, |large| large.bytes());

@@ -31,6 +31,30 @@ fn is_large(piece: &Bytes) -> bool {
     piece.len() >= limits::TAP_SHARED_PIECE
 }
 
+/// The pieces of a long message, where there are too many to keep each by itself: those that are
+/// small beside the whole are joined with their neighbours. How many there are a server decides.
+pub(super) fn few(pieces: &[Bytes], length: usize) -> Option<Vec<Bytes>> {
+    if pieces.len() <= limits::TAP_PIECES {
+        return None;
+    }
+    let small = limits::TAP_SHARED_PIECE.max(length / limits::TAP_PIECES);
+    let (mut few, mut run) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        if piece.len() < small {
+            run.extend_from_slice(piece);
+            continue;
+        }
+        if !run.is_empty() {
+            few.push(Bytes::from(std::mem::take(&mut run)));
+        }
+        few.push(piece.clone());
+    }
+    if !run.is_empty() {
+        few.push(Bytes::from(run));
+    }
+    Some(few)
+}
+
 /// What copies take, and so many pieces of messages, with the lists that they are in.
 fn bytes(copies: &[(usize, Bytes)], pieces: usize) -> usize {
     let lists = size_of_val(copies) + size_of::<Bytes>() * pieces;

@@ -246,3 +246,56 @@ fn what_lasts_long_does_not_hold_the_log() {
     assert!(!ring.has(1));
     assert!(ring.len() > 50, "{}", ring.len());
 }
+
+/// A server decides how many links its result has, each of which is rewritten: however many
+/// there are, few parts are kept, and the message is told as it was.
+#[test]
+fn a_message_of_many_pieces_is_kept_as_few() {
+    let ring = Ring::of(limits::TAP_BYTES);
+    let large = Bytes::from(vec![b'x'; 300_000]);
+    let link = |at: usize| Bytes::from(format!("{{\"uri\":\"x:{at}\"}},"));
+    let mut pieces: Vec<Bytes> = (0..50_000).map(link).collect();
+    pieces.insert(25_000, large.clone());
+    pieces.push(large.clone());
+    ring.keep(1, Edge::FromClient, &payload(Bytes::from_static(b"{}")));
+    ring.keep(1, Edge::FromServer, &payload(large));
+    ring.keep(1, Edge::ToClient, &pieces);
+    let (messages, missing) = ring.of_call(1).unwrap();
+    assert_eq!((messages.len(), missing), (3, 0));
+    assert!(messages[2].text.as_ref().unwrap().to_vec() == pieces.concat());
+    assert_eq!(counted(&ring), ring.bytes());
+    let most = 2 * pieces.concat().len() + 64 * 1024;
+    assert!(ring.bytes() < most, "{} bytes of {most}", ring.bytes());
+    let length = pieces.iter().map(Bytes::len).sum();
+    let few = large::few(&pieces, length).unwrap();
+    assert_eq!(few.len(), 4);
+}
+
+/// Its client's next message is no beginning: it would be taken for the request.
+#[test]
+fn what_gave_way_does_not_begin_again_in_the_middle() {
+    let ring = Ring::of(64 * 1024);
+    ring.keep(1, Edge::FromClient, &payload(Bytes::from_static(b"asked")));
+    let mut call = 1;
+    while ring.has(1) {
+        call += 1;
+        ring.keep(
+            call,
+            Edge::FromClient,
+            &payload(Bytes::from(vec![b'x'; 2000])),
+        );
+    }
+    let dropped = ring.dropped();
+    assert!(!ring.keep(
+        1,
+        Edge::FromClient,
+        &payload(Bytes::from_static(b"answered"))
+    ));
+    assert!(!ring.has(1));
+    assert_eq!(ring.dropped(), dropped + 1);
+    assert!(ring.keep(
+        call + 1,
+        Edge::FromClient,
+        &payload(Bytes::from_static(b"asked"))
+    ));
+}
