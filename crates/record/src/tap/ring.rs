@@ -22,7 +22,7 @@ use log::Log;
 use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
-    mem::{size_of, take},
+    mem::size_of,
     time::{Duration, Instant},
 };
 use switchboard_host::observe::Edge;
