@@ -18,6 +18,7 @@ mod effects;
 mod hangup;
 mod keyboard;
 mod link;
+mod newest;
 mod quiet;
 mod stopping;
 mod terminal;

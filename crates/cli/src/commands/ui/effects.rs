@@ -1,9 +1,10 @@
 //! What the screen wants done: requests to its gateway, commands, pages to open.
 
-use super::{beside, child, link::Line};
+use super::{beside, child, link::Line, newest::Newest};
 use crate::context::Context;
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 use switchboard::{
@@ -26,6 +27,8 @@ pub struct Effects {
     global: Vec<String>,
     /// Where it was started.
     directory: PathBuf,
+    /// Which answers are still worth knowing.
+    newest: Arc<Newest>,
     /// Calls that a page waits for.
     calls: Tasks,
     /// Commands that run.
@@ -69,6 +72,7 @@ impl Effects {
             program: program.unwrap_or_else(|| "switchboard".into()),
             global: words,
             directory: context.options.directory.clone(),
+            newest: Arc::default(),
             calls: Tasks::default(),
             runs: Tasks::default(),
         }
@@ -144,14 +148,20 @@ impl Effects {
             _ => None,
         };
         let (tell, line) = (self.tell.clone(), self.line.clone());
-        let directory = self.directory.clone();
+        let (directory, newest) = (self.directory.clone(), self.newest.clone());
         let task = beside(tasks::Kind::Background, async move {
             tokio::time::sleep(wait).await;
             let client = line.lock().clone();
+            let request = ask.request();
+            let is_read = request.verb == "GET" && !matches!(ask, Ask::Export { .. });
+            let number = is_read.then(|| newest.begin(&request.path));
             let answer = match client {
                 Some(client) => answer(&client, &ask, &directory).await,
                 None => Err(gone("no gateway is there to be asked")),
             };
+            if number.is_some_and(|number| !newest.end(&request.path, number)) {
+                return;
+            }
             let ask = Box::new(ask);
             let _ = tell.send(Message::Answered { ask, answer }).await;
         });
