@@ -89,13 +89,21 @@ pub fn short<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Fai
 
 /// Runs a gateway, on a few threads, or on this one where there are few cores.
 pub fn long<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Failure> {
-    run(threads().enable_all().build(), &ALL, work)
+    long_on(few(), work)
+}
+
+/// The same on so many threads.
+pub fn long_on<T>(
+    threads: usize,
+    work: impl AsyncFnOnce(CancellationToken) -> T,
+) -> Result<T, Failure> {
+    run(on(threads).enable_all().build(), &ALL, work)
 }
 
 /// Runs the screen in the same way. What Ctrl-C ends is its own business: it may be a
 /// command that has the terminal for a while.
 pub fn screen<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Failure> {
-    run(threads().enable_all().build(), &ALL[1..], work)
+    run(on(few()).enable_all().build(), &ALL[1..], work)
 }
 
 /// The signals that end the program.
@@ -130,10 +138,14 @@ impl Drop for Lent {
     }
 }
 
-fn threads() -> Builder {
-    let threads = std::thread::available_parallelism()
+/// Half of the cores, since servers and clients need the others, and four at most.
+pub fn few() -> usize {
+    std::thread::available_parallelism()
         .map_or(1, |cores| usize::from(cores) / 2)
-        .clamp(1, 4);
+        .clamp(1, 4)
+}
+
+fn on(threads: usize) -> Builder {
     // One worker among many would have a queue of 256 tasks, and what does not
     // fit would wait until the others, which keep coming, leave room.
     if threads == 1 {

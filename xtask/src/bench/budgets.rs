@@ -162,6 +162,7 @@ impl Budgeted {
             path: self.path,
             asks: self.asks.to_vec(),
             calls: self.calls,
+            valgrind: &[],
         };
         let each = parts.each(&[], None)?;
         drop(running);

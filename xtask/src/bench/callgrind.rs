@@ -34,7 +34,9 @@ impl Counted {
                 .rev()
                 .find_map(|line| line.strip_prefix("totals: "));
             let total = total.context("callgrind wrote no sum")?;
-            sum.total += total.trim().parse::<u64>().context("callgrind's sum")?;
+            // Instructions come first.
+            let total = total.split_whitespace().next().unwrap_or_default();
+            sum.total += total.parse::<u64>().context("callgrind's sum")?;
             sum.hashing += within(&text, HASHING);
         }
         ensure!(sum.total > 0, "callgrind wrote nothing");

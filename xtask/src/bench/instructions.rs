@@ -58,6 +58,9 @@ pub struct Options {
     /// What a call does that cores have to agree about: locks, atomics, tasks and wakes
     #[arg(long, conflicts_with_all = ["programs", "era", "keep", "watching", "wide", "budgets"])]
     shared: bool,
+    /// What more clients cost: instructions, and what was not in the caches
+    #[arg(long, conflicts_with_all = ["programs", "era", "keep", "watching", "wide", "budgets", "shared"])]
+    caches: bool,
     /// Write what was counted as the new budgets
     #[arg(long, requires = "budgets")]
     write: bool,
@@ -80,6 +83,9 @@ pub fn run(options: &Options) -> Result<()> {
     }
     if options.shared {
         return super::shared::run(options.built.as_deref());
+    }
+    if options.caches {
+        return super::caches::run(options.built.as_deref());
     }
     if options.wide {
         return super::wide::run(options.built.as_deref(), &options.servers);
@@ -110,6 +116,7 @@ pub fn run(options: &Options) -> Result<()> {
                 path: "/mcp/echo",
                 asks: vec!["--era", *era],
                 calls: CALLS,
+                valgrind: &[],
             };
             if !options.watching {
                 let each = parts.each(&[], keep.as_deref())?;
@@ -173,11 +180,21 @@ pub struct Parts<'a> {
     pub path: &'a str,
     /// What is asked for, as options of `bench-load`.
     pub asks: Vec<&'a str>,
-    /// How often.
+    /// How often, by all clients together.
     pub calls: u64,
+    /// More options of valgrind.
+    pub valgrind: &'a [&'a str],
 }
 
 impl Parts<'_> {
+    /// How often each of the clients calls.
+    fn calls_of_each(&self) -> u64 {
+        let mut asks = self.asks.iter();
+        let clients = asks.find(|ask| **ask == "--clients").and(asks.next());
+        let clients = clients.and_then(|clients| clients.parse().ok());
+        self.calls / clients.unwrap_or(1)
+    }
+
     /// Instructions of one call, with these options of `serve`.
     pub fn each(&self, with: &[&str], keep: Option<&Path>) -> Result<Counted> {
         Ok(count(self, with, keep)?.each(self.calls))
@@ -195,6 +212,7 @@ fn count(parts: &Parts<'_>, with: &[&str], keep: Option<&Path>) -> Result<Counte
     valgrind
         .args(["--tool=callgrind", "--trace-children=yes", "-q"])
         .args(window.options())
+        .args(parts.valgrind)
         .arg("--trace-children-skip=*/echo-server")
         .arg(format!("--callgrind-out-file={}/%p", counts.display()))
         .arg(parts.program);
@@ -244,7 +262,7 @@ fn serve(
             .arg(format!("{}{}", gateway.url, parts.path))
             .args(&parts.asks)
             .args(["--warmup-ms", WARM_UP, "--duration-ms", "600000"])
-            .args(["--count", &parts.calls.to_string(), "--token-file"])
+            .args(["--count", &parts.calls_of_each().to_string(), "--token-file"])
             .arg(token),
     )?;
     window.open(&gateway)?;

@@ -9,6 +9,7 @@
 //! medians over the rounds.
 
 pub mod budgets;
+mod caches;
 mod callgrind;
 mod collector;
 mod console;

@@ -130,6 +130,7 @@ pub fn run(built: Option<&str>) -> Result<()> {
             path: "/mcp/echo",
             asks: Vec::new(),
             calls: CALLS,
+            valgrind: &[],
         };
         parts.each(&[], Some(&keep))?;
         let counted = counted(&keep)?;

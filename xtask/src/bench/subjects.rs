@@ -67,6 +67,14 @@ pub enum Subject {
     NginxH2,
     /// Switchboard → HTTP with TLS, HTTP/2
     H2,
+    /// Switchboard → stdio on two threads
+    StdioThreads,
+    /// Switchboard → HTTP on two threads
+    HttpThreads,
+    /// Two of Switchboard → stdio on a thread each, half of the clients at each
+    StdioTwice,
+    /// Two of Switchboard → HTTP on a thread each, half of the clients at each
+    HttpTwice,
     /// A replica of two → stdio, for its own sessions
     Replica,
     /// The same for sessions of the other, which it dials
@@ -106,7 +114,7 @@ pub struct Running {
     pub asks: Vec<String>,
     // In the order in which they have to end.
     _proxy: Option<Group>,
-    _gateway: Option<Server>,
+    _gateways: Vec<Server>,
     _fleet: Option<Fleet>,
     _upstream: Option<Server>,
 }
@@ -150,6 +158,8 @@ impl Subject {
         match self {
             Self::Direct
             | Self::Http
+            | Self::HttpThreads
+            | Self::HttpTwice
             | Self::Tls
             | Self::H2
             | Self::Nginx
@@ -164,6 +174,8 @@ impl Subject {
     /// Options of `serve` that make it what it is.
     fn options(self) -> &'static [&'static str] {
         match self {
+            Self::StdioThreads | Self::HttpThreads => &["--threads", "2"],
+            Self::StdioTwice | Self::HttpTwice => &["--threads", "1"],
             Self::Unwatched => &["--unwatched"],
             Self::Audited => &["--audit"],
             Self::Tapped => &["--tap"],
@@ -186,6 +198,10 @@ impl Subject {
             Self::Tls => "Switchboard → HTTP, TLS",
             Self::NginxH2 => "nginx, TLS, HTTP/2",
             Self::H2 => "Switchboard → HTTP, TLS, HTTP/2",
+            Self::StdioThreads => "→ stdio, two threads",
+            Self::HttpThreads => "→ HTTP, two threads",
+            Self::StdioTwice => "→ stdio, two runtimes",
+            Self::HttpTwice => "→ HTTP, two runtimes",
             Self::Replica => "a replica, its own session",
             Self::Forwarded => "another's session, directly",
             Self::OverNats => "another's session, over NATS",
@@ -214,7 +230,7 @@ impl Subject {
             others: Vec::new(),
             asks: Vec::new(),
             _proxy: None,
-            _gateway: None,
+            _gateways: Vec::new(),
             _fleet: None,
             _upstream: upstream,
         };
@@ -258,7 +274,20 @@ impl Subject {
                     _ => None,
                 };
                 let path = format!("/mcp/{ENTRY}");
-                running.set_gateway(programs, &entries, &with, sink.as_deref(), &path, scratch)?;
+                let how_many = match self {
+                    Self::StdioTwice | Self::HttpTwice => 2,
+                    _ => 1,
+                };
+                for nth in 0..how_many {
+                    // Each has a home of its own.
+                    let scratch = match nth {
+                        0 => scratch.to_owned(),
+                        _ => scratch.join("second"),
+                    };
+                    std::fs::create_dir_all(&scratch)?;
+                    let with = (&*with, sink.as_deref());
+                    running.set_gateway(programs, &entries, with, &path, &scratch)?;
+                }
             }
         }
         Ok(running)
@@ -304,11 +333,11 @@ impl Running {
             others: Vec::new(),
             asks: Vec::new(),
             _proxy: None,
-            _gateway: None,
+            _gateways: Vec::new(),
             _fleet: None,
             _upstream: None,
         };
-        running.set_gateway(programs, entries, with, None, path, scratch)?;
+        running.set_gateway(programs, entries, (with, None), path, scratch)?;
         Ok(running)
     }
 
@@ -316,12 +345,14 @@ impl Running {
         &mut self,
         programs: &Programs,
         entries: &Value,
-        with: &[String],
-        collector: Option<&str>,
+        (with, collector): (&[String], Option<&str>),
         path: &str,
         scratch: &Path,
     ) -> Result<()> {
-        let token = token(scratch)?;
+        let token = match &self.token {
+            Some(token) => token.clone(),
+            None => token(scratch)?,
+        };
         let command = Command::new(&programs.gateway);
         let mut command = gateway_command(command, entries, &token, scratch)?;
         command.args(with);
@@ -330,10 +361,17 @@ impl Running {
         }
         let log = scratch.join("gateway.log");
         let gateway = Server::start(&mut command, log, START_LIMIT).context("the gateway")?;
-        self.root = Some(gateway.id());
-        self.url = format!("{}{path}", gateway.url);
+        let url = format!("{}{path}", gateway.url);
+        match self.root {
+            None => (self.root, self.url) = (Some(gateway.id()), url),
+            // One more beside it, which has half of the clients.
+            Some(_) => {
+                self.others.push(gateway.id());
+                self.asks.extend(["--and-at".to_owned(), url]);
+            }
+        }
         self.token = Some(token);
-        self._gateway = Some(gateway);
+        self._gateways.push(gateway);
         Ok(())
     }
 

@@ -49,6 +49,7 @@ pub fn run(built: Option<&str>, servers: &[usize]) -> Result<()> {
             path: "/mcp",
             asks,
             calls,
+            valgrind: &[],
         };
         let mut page = parts(vec!["--list", "--tools"], PAGES);
         page.asks.push(&tools);

@@ -54,7 +54,13 @@ pub struct Options {
     pub watch: WatchOptions,
     #[command(flatten)]
     pub cluster: Membership,
+    /// Over HTTP: how many threads carry calls (default: half of the cores, four at most)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
+    threads: Option<u16>,
 }
+
+/// More than any machine has cores that one runtime could use.
+const MOST_THREADS: i64 = 256;
 
 impl Options {
     /// How tools are named.
@@ -139,7 +145,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let made = make()?;
     let doors = options.listen.doors(context)?;
     if !doors.is_empty() {
-        return life::long(async |stop| {
+        let threads = options.threads.map_or_else(life::few, usize::from);
+        return life::long_on(threads, async |stop| {
             let joined = options.cluster.join(context).await?;
             let listening = made.listen(doors.join(joined))?;
             announce(listening.places());

@@ -22,6 +22,8 @@ pub enum Set {
     Sessions,
     /// Several gateways as one: a replica's own sessions, and those of another
     Cluster,
+    /// One thread, two threads, two runtimes
+    Cores,
 }
 
 /// One line of a table or a plot: a subject as clients of one era use it.
@@ -60,14 +62,16 @@ impl Set {
             Self::Servers => "servers",
             Self::Sessions => "sessions",
             Self::Cluster => "cluster",
+            Self::Cores => "cores",
         }
     }
 
     /// What it measures, where that is a grid.
     pub fn grid(self, agentgateway: bool) -> Option<Grid> {
         use Subject::{
-            Agentgateway, Forwarded, H2, Http, Nginx, NginxH2, NginxTls, OverNats, Replica, Sse,
-            Stdio, StdioLegacy, StdioModern, Tls, Ws,
+            Agentgateway, Forwarded, H2, Http, HttpThreads, HttpTwice, Nginx, NginxH2, NginxTls,
+            OverNats, Replica, Sse, Stdio, StdioLegacy, StdioModern, StdioThreads, StdioTwice, Tls,
+            Ws,
         };
         let mut plain = vec![Nginx, Stdio, Http];
         plain.extend(agentgateway.then_some(Agentgateway));
@@ -108,6 +112,19 @@ impl Set {
                 cells(&[200, 10 * KIB], &[1, 16]),
                 &[Stdio, Replica, Forwarded, OverNats],
             ),
+            Self::Cores => {
+                let lines = [
+                    Stdio,
+                    StdioThreads,
+                    StdioTwice,
+                    Http,
+                    HttpThreads,
+                    HttpTwice,
+                ];
+                let mut grid = Grid::of(cells(&[200, MIB], &[16, 256]), &lines);
+                grid.reference = vec![0, 0, 0, 3, 3, 3];
+                grid
+            }
             Self::Servers | Self::Sessions => return None,
         })
     }

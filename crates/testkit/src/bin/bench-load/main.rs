@@ -72,6 +72,9 @@ struct Args {
     /// Begin each session at this endpoint, and call at the first (legacy era)
     #[arg(long, value_name = "URL", conflicts_with = "era")]
     opened_at: Option<String>,
+    /// Another endpoint, for every second of the clients
+    #[arg(long, value_name = "URL")]
+    and_at: Option<String>,
     /// A file whose text is sent as the bearer token
     #[arg(long, value_name = "FILE")]
     token_file: Option<std::path::PathBuf>,
@@ -100,7 +103,17 @@ async fn main() -> Result<()> {
         ),
         None => None,
     };
-    let target = Arc::new(client::Target::new(&args, token)?);
+    let target = Arc::new(client::Target::new(&args, token.clone())?);
+    let second = match &args.and_at {
+        Some(url) => {
+            let args = Args {
+                url: url.clone(),
+                ..args.clone()
+            };
+            Arc::new(client::Target::new(&args, token)?)
+        }
+        None => target.clone(),
+    };
     if let Some(sessions) = args.sessions {
         return open_sessions(&target, sessions).await;
     }
@@ -109,12 +122,14 @@ async fn main() -> Result<()> {
     let (go, gate) = watch::channel(None);
     let (send, mut results) = mpsc::channel(args.clients.max(1));
     let (ready, mut all_ready) = mpsc::channel::<()>(args.clients.max(1));
-    for _ in 0..args.clients {
-        let (target, args, send) = (target.clone(), args.clone(), send.clone());
+    for nth in 0..args.clients {
+        let target = [&target, &second][nth % 2].clone();
+        let (args, send) = (args.clone(), send.clone());
         let (ready, gate) = (ready.clone(), gate.clone());
         tokio::spawn(async move {
+            let (stats, client) = one_client(&target, &args, ready, gate).await;
             let _ = send
-                .send(one_client(&target, &args, ready, gate).await)
+                .send((stats, client.map(|client| (client, target))))
                 .await;
         });
     }
@@ -145,8 +160,7 @@ async fn main() -> Result<()> {
     }
     // Side by side: where each takes long, all of them do not take longer.
     let mut leaving = JoinSet::new();
-    for mut client in left {
-        let target = target.clone();
+    for (mut client, target) in left {
         leaving.spawn(async move { client.disconnect(&target).await });
     }
     leaving.join_all().await;

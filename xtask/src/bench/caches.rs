@@ -1,0 +1,87 @@
+//! `cargo xtask bench-instructions --caches`: what a small call costs as clients become more, in
+//! instructions and in what was not in the caches, as callgrind simulates them.
+//!
+//! Where instructions stay and misses grow, it is memory that more clients cost.
+
+use super::callgrind::texts;
+use super::instructions::{Parts, stdio};
+use super::subjects::upstream;
+use crate::{paths, table::Table};
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, path::Path};
+
+/// Calls that are counted, of all clients together.
+const CALLS: u64 = 2560;
+/// How many clients call at once.
+const CLIENTS: [&str; 3] = ["1", "16", "256"];
+
+/// Counts, and prints a table.
+pub fn run(built: Option<&str>) -> Result<()> {
+    let profile = super::built(built, &["switchboard-cli", "switchboard-testkit"])?;
+    let scratch = paths::scratch("caches")?;
+    let program = paths::program(profile, "switchboard")?;
+    let load = paths::program(profile, "bench-load")?;
+    let server = paths::program(profile, "echo-server")?;
+    let http = upstream(&server, &scratch)?;
+    let ways = [
+        ("stdio", stdio(&server)),
+        ("HTTP", json!({"type": "http", "url": http.url})),
+    ];
+    let heads = ["server", "clients", "instructions", "code", "data", "memory"];
+    let mut table = Table::new(heads);
+    for (way, entry) in ways {
+        for clients in CLIENTS {
+            let entries: Value = json!({"echo": entry});
+            let keep = scratch.join(format!("{way}-{clients}"));
+            let parts = Parts {
+                program: &program,
+                load: &load,
+                entries,
+                path: "/mcp/echo",
+                asks: vec!["--clients", clients],
+                calls: CALLS,
+                valgrind: &["--cache-sim=yes"],
+            };
+            parts.each(&[], Some(&keep))?;
+            let events = Events::of(&keep)?;
+            let each = |names: &[&str]| format!("{:.0}", events.sum(names) / CALLS as f64);
+            table.row([
+                way.to_owned(),
+                clients.to_owned(),
+                each(&["Ir"]),
+                each(&["I1mr"]),
+                each(&["D1mr", "D1mw"]),
+                each(&["ILmr", "DLmr", "DLmw"]),
+            ]);
+        }
+    }
+    println!("for one call of 200 bytes: instructions, and what was not in the first cache (code,");
+    println!("data) or in the last (memory):\n\n{}", table.render());
+    std::fs::remove_dir_all(&scratch)?;
+    Ok(())
+}
+
+/// Sums of what callgrind counted, by its names for them.
+struct Events(BTreeMap<String, f64>);
+
+impl Events {
+    /// Over the files of a folder, one for each process.
+    fn of(folder: &Path) -> Result<Self> {
+        let mut sums = BTreeMap::new();
+        for text in texts(folder)? {
+            let line = |key: &str| text.lines().rev().find_map(|line| line.strip_prefix(key));
+            let names = line("events: ").context("callgrind named no events")?;
+            let totals = line("totals: ").context("callgrind wrote no sum")?;
+            for (name, total) in names.split_whitespace().zip(totals.split_whitespace()) {
+                let total: f64 = total.parse().context("callgrind's sum")?;
+                *sums.entry(name.to_owned()).or_default() += total;
+            }
+        }
+        Ok(Self(sums))
+    }
+
+    fn sum(&self, names: &[&str]) -> f64 {
+        names.iter().filter_map(|name| self.0.get(*name)).sum()
+    }
+}
