@@ -34,7 +34,7 @@ use crate::{
     upstream::{Connection, Server},
 };
 use question::{Question, question, say_one_thing, shown};
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 use switchboard_transport::{Full, InFlight, limits::COUNTED_BYTES};
 use switchboard_wire::{Edits, Message, Method, Named, Params, code};
 use tokio::time::timeout;
@@ -118,9 +118,8 @@ pub(crate) async fn call(
         Some(fault) => Err(fault),
         None => {
             let span = watched.as_deref().map_or_else(Span::none, Watched::span);
-            counted(host, admitted, watched.as_deref_mut())
-                .instrument(span)
-                .await
+            let counted = pin!(counted(host, admitted, watched.as_deref_mut()));
+            counted.instrument(span).await
         }
     };
     match (watched, ended) {

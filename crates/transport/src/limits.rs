@@ -121,6 +121,8 @@ pub const HTTP_INFORMATIONAL: usize = 8;
 pub const HTTP_LINE: usize = 4 * 1024;
 /// Shelves for unused connections to one server, at most one for each thread.
 pub const POOL_SHELVES: usize = 8;
+/// Unused connections to one server that may be there until they are looked at.
+pub const POOL_BURST: usize = 1024;
 /// How often unused connections are looked at.
 pub const POOL_SWEEP: Duration = Duration::from_secs(5);
 /// How long the beginning of an unexpected body is waited for.

@@ -39,24 +39,15 @@ pub fn start(programs: &Programs, entries: &Value, way: Way, scratch: &Path) -> 
     fs::create_dir_all(&folder)?;
     let program = programs.nats.as_deref().context("no NATS server")?;
     let (url, nats) = crate::cluster::nats(program, &folder)?;
-    let keys = folder.join("keys");
     let token = token(scratch)?;
     let mut replicas = Vec::new();
     for number in 0..REPLICAS {
         let name = format!("r{number}");
-        let mut ca = Command::new(&programs.gateway);
-        ca.args(["cluster", "ca"]).arg(&keys);
-        ca.args(["--name", &name]).stdout(Stdio::null());
-        ensure!(ca.status()?.success(), "no certificate for {name}");
         let home = folder.join(&name);
         fs::create_dir_all(&home)?;
         let command = Command::new(&programs.gateway);
         let mut command = gateway_command(command, entries, &token, &home)?;
-        command
-            .args(["--cluster", &url, "--cluster-key-file"])
-            .arg(keys.join("cluster.key"))
-            .arg("--cluster-cert")
-            .arg(keys.join(format!("{name}.pem")));
+        command.args(membership(&programs.gateway, &folder, &url, &name)?);
         if way == Way::Nats {
             command.args(["--cluster-advertise", "127.0.0.1:1"]);
         }
@@ -68,4 +59,19 @@ pub fn start(programs: &Programs, entries: &Value, way: Way, scratch: &Path) -> 
         replicas,
         _nats: nats,
     })
+}
+
+/// Options of `serve` that make it the replica of this name, with a certificate and keys in a
+/// folder of this one.
+pub fn membership(gateway: &Path, folder: &Path, nats: &str, name: &str) -> Result<Vec<String>> {
+    let keys = folder.join("keys");
+    let mut ca = Command::new(gateway);
+    ca.args(["cluster", "ca"]).arg(&keys);
+    ca.args(["--name", name]).stdout(Stdio::null());
+    ensure!(ca.status()?.success(), "no certificate for {name}");
+    let file = |name: &str| keys.join(name).display().to_string();
+    let mut options = vec!["--cluster".to_owned(), nats.to_owned()];
+    options.extend(["--cluster-key-file".to_owned(), file("cluster.key")]);
+    options.extend(["--cluster-cert".to_owned(), file(&format!("{name}.pem"))]);
+    Ok(options)
 }

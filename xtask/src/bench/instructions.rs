@@ -61,6 +61,9 @@ pub struct Options {
     /// What more clients cost: instructions, and what was not in the caches
     #[arg(long, conflicts_with_all = ["programs", "era", "keep", "watching", "wide", "budgets", "shared"])]
     caches: bool,
+    /// What a call of a replica's own session costs, beside a gateway that is alone
+    #[arg(long, conflicts_with_all = ["programs", "era", "keep", "watching", "wide", "budgets", "shared", "caches"])]
+    replica: bool,
     /// Write what was counted as the new budgets
     #[arg(long, requires = "budgets")]
     write: bool,
@@ -83,6 +86,9 @@ pub fn run(options: &Options) -> Result<()> {
     }
     if options.shared {
         return super::shared::run(options.built.as_deref());
+    }
+    if options.replica {
+        return super::replica::run(options.built.as_deref());
     }
     if options.caches {
         return super::caches::run(options.built.as_deref());
@@ -262,7 +268,11 @@ fn serve(
             .arg(format!("{}{}", gateway.url, parts.path))
             .args(&parts.asks)
             .args(["--warmup-ms", WARM_UP, "--duration-ms", "600000"])
-            .args(["--count", &parts.calls_of_each().to_string(), "--token-file"])
+            .args([
+                "--count",
+                &parts.calls_of_each().to_string(),
+                "--token-file",
+            ])
             .arg(token),
     )?;
     window.open(&gateway)?;

@@ -22,6 +22,7 @@ mod nginx;
 mod others;
 pub mod pool;
 mod proc;
+mod replica;
 mod report;
 pub mod screen;
 mod shared;

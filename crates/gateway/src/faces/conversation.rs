@@ -19,9 +19,12 @@ use bytes::Bytes;
 use futures_util::future::Either;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use switchboard_host::{CallError, Client, LOG_LEVELS, NoSink, Scope, observe::Trace};
 use switchboard_tasks as tasks;
@@ -337,7 +340,10 @@ impl Conversation {
 
     /// Brings a request to its end; what is left is its last message.
     async fn run(&self, request: Box<Request>, mut given_up: GivenUp) -> Option<Answer> {
-        let begun = given_up.or(modern::begin(&self.gateway, request)).await;
+        let begun = {
+            let begins = pin!(modern::begin(&self.gateway, request));
+            given_up.or(begins).await
+        };
         match begun.ok()? {
             Begun::Answer(answer) => Some(answer),
             Begun::Told(mut told) => {

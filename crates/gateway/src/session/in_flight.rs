@@ -126,7 +126,8 @@ impl GivenUp {
         std::future::pending().await
     }
 
-    /// What comes of this, or what gave it up before.
+    /// What comes of this, or what gave it up before. Work that is large is pinned where it
+    /// is, since it would be moved twice here.
     pub(crate) async fn or<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Message> {
         tokio::select! {
             biased;

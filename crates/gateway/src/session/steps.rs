@@ -1,6 +1,7 @@
 //! A request under way: what comes of it, one thing after the other, until its end.
 
 use super::{Outlet, Weight, in_flight::GivenUp};
+use std::pin::pin;
 use switchboard_wire::{Message, Payload};
 
 /// What comes next of a request.
@@ -37,7 +38,11 @@ pub(crate) async fn to_the_end<S: Steps>(
     outlet: &dyn Outlet,
 ) -> Result<S::End, Message> {
     loop {
-        match given_up.or(steps.next()).await? {
+        let step = {
+            let next = pin!(steps.next());
+            given_up.or(next).await?
+        };
+        match step {
             Step::Notice(notice, weight) => outlet.send(notice, weight),
             Step::Done(end) => return Ok(end),
         }

@@ -270,15 +270,23 @@ impl Line<'_> {
 pub(super) fn push_number(text: &mut Vec<u8>, number: u64) {
     let mut digits = [b'0'; 20];
     let (mut at, mut rest) = (digits.len(), number);
-    loop {
+    // Two at a time: what takes long is dividing.
+    while rest >= 10 {
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&two_digits((rest % 100) as u8));
+        rest /= 100;
+    }
+    if rest > 0 || number == 0 {
         at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
+        digits[at] = b'0' + rest as u8;
     }
     text.extend_from_slice(&digits[at..]);
+}
+
+/// The digits of a number below 100.
+#[inline]
+fn two_digits(number: u8) -> [u8; 2] {
+    [b'0' + number / 10, b'0' + number % 10]
 }
 
 /// The last `N` digits of a number.

@@ -32,7 +32,10 @@ use crate::{
 };
 use http::{Method as Verb, Request, Response, StatusCode, header::AUTHORIZATION};
 use hyper::body::Incoming;
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    pin::pin,
+    sync::{Arc, atomic::Ordering},
+};
 use switchboard_host::Scope;
 use switchboard_tasks as tasks;
 use switchboard_wire::{Era, ErrorObject, Message, Payload, Received as Said, code};
@@ -80,7 +83,10 @@ pub(super) fn answer(
             return Err(Box::new(reply::full(&full, message.id().as_ref())));
         }
         let id = message.id();
-        let admitted = tasks::caught(tasks::Kind::Message, admit(post, message)).await;
+        let admitted = {
+            let admits = pin!(admit(post, message));
+            tasks::caught(tasks::Kind::Message, admits).await
+        };
         admitted.unwrap_or_else(|_| Ok(reply::broke_off(id.as_ref())))
     }
 }

@@ -12,7 +12,7 @@ use crate::session::{
     steps::{Step, Steps, to_the_end},
     told,
 };
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 use switchboard_host::{
     Admitted, CallError, Connection, Event, Exchange, LOG_LEVELS, Outcome, Reply, Scope,
     catalog::List, permission::What, route_uri,
@@ -155,7 +155,10 @@ impl Session {
     ) -> Result<Answered, CallError> {
         let method = admitted.message.method();
         // Its server may take long to be there: what is given up before is not sent.
-        let called = given_up.or(self.gateway.host().call(admitted)).await;
+        let called = {
+            let call = pin!(self.gateway.host().call(admitted));
+            given_up.or(call).await
+        };
         let called = called.map_err(|notice| {
             show_given_up(&*outlet, &notice);
             CallError::Cancelled

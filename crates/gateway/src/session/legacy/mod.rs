@@ -11,7 +11,7 @@ use crate::{admission::Admission, gateway::Gateway, limits, visitors::Visit};
 use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
 use resumed::Wanted;
-use std::{fmt, sync::Arc};
+use std::{fmt, pin::pin, sync::Arc};
 use switchboard_host::{
     Admitted, Begun, CallError, Client, ClientSink, Scope, Server,
     observe::{Shown, Trace, Watched},
@@ -256,9 +256,13 @@ impl Session {
             Some(shown) => Showing::around(outlet, shown),
             None => outlet,
         };
-        let answer = self.answer(admitted, outlet, given_up);
-        let answer = tasks::caught(tasks::Kind::Request, answer).instrument(self.span());
-        let answer = answer.await;
+        let answer = {
+            // Pinned first: what is put around it is put around a reference, and does not move
+            // thousands of bytes.
+            let answer = pin!(self.answer(admitted, outlet, given_up));
+            let answer = tasks::caught(tasks::Kind::Request, answer);
+            answer.instrument(self.span()).await
+        };
         let answer = answer.unwrap_or_else(|_| Err(CallError::broke_off()));
         // Given up in the same moment as it was answered: the client was first.
         if !place.end() {

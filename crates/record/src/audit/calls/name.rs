@@ -49,7 +49,11 @@ impl Name {
     }
 
     pub(super) fn is_some(&self) -> bool {
-        self.text().is_some()
+        match self {
+            Self::None => false,
+            Self::Said(_) => self.text().is_some(),
+            Self::Short(_) | Self::Long(_) => true,
+        }
     }
 
     /// As it is written.

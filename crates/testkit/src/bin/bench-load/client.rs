@@ -32,6 +32,8 @@ pub struct Target {
     arguments: Option<Value>,
     /// Whether they ask which tools there are instead.
     list: bool,
+    /// What they say that they can read.
+    accepts: &'static str,
 }
 
 impl Target {
@@ -63,6 +65,10 @@ impl Target {
             bytes: args.bytes,
             arguments: arguments.transpose().context("--arguments")?,
             list: args.list,
+            accepts: match args.json {
+                true => "application/json",
+                false => "application/json, text/event-stream",
+            },
         })
     }
 
@@ -76,8 +82,8 @@ impl Target {
     fn headers(&self, session: Option<&str>) -> String {
         let mut text = format!(
             "Host: {}\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\n",
-            self.address.authority
+             Accept: {}\r\n",
+            self.address.authority, self.accepts
         );
         let mut header = |name: &str, value: &str| {
             text.push_str(name);
@@ -349,6 +355,7 @@ mod tests {
             bytes,
             arguments: None,
             list,
+            accepts: "application/json",
         }
     }
 

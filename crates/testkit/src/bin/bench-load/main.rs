@@ -72,6 +72,9 @@ struct Args {
     /// Begin each session at this endpoint, and call at the first (legacy era)
     #[arg(long, value_name = "URL", conflicts_with = "era")]
     opened_at: Option<String>,
+    /// Accept plain JSON only, however long an answer takes
+    #[arg(long)]
+    json: bool,
     /// Another endpoint, for every second of the clients
     #[arg(long, value_name = "URL")]
     and_at: Option<String>,

@@ -47,8 +47,11 @@ pub(super) struct Pool {
 /// What is kept.
 struct Idle {
     shelves: Box<[Shelf]>,
-    /// How many one shelf takes.
+    /// How many stay on one shelf.
     each: usize,
+    /// How many it takes until they are looked at: many calls that end at once are often followed
+    /// by as many.
+    burst: usize,
     sweeping: AtomicBool,
 }
 
@@ -62,6 +65,7 @@ impl Idle {
         Self {
             shelves: (0..shelves).map(|_| Shelf::default()).collect(),
             each: most / shelves,
+            burst: limits::POOL_BURST.max(most) / shelves,
             sweeping: AtomicBool::new(false),
         }
     }
@@ -77,7 +81,7 @@ impl Idle {
     fn put(&self, connection: Box<Kept>) -> bool {
         for shelf in self.own_first() {
             let mut shelf = shelf.lock();
-            if shelf.len() < self.each {
+            if shelf.len() < self.burst {
                 shelf.push(connection);
                 return true;
             }
@@ -193,7 +197,8 @@ impl Pool {
     }
 }
 
-/// Closes unused connections whose time is over or whose peer hung up, until none is left.
+/// Closes unused connections whose time is over or whose peer hung up, and those that are too
+/// many, until none is left.
 async fn sweep(idle: Weak<Idle>) {
     loop {
         tokio::time::sleep(limits::POOL_SWEEP).await;
@@ -202,6 +207,9 @@ async fn sweep(idle: Weak<Idle>) {
         let mut left = 0;
         for shelf in &idle.shelves {
             let mut shelf = shelf.lock();
+            // The first are those that were used the longest ago.
+            let surplus = shelf.len().saturating_sub(idle.each);
+            shelf.drain(..surplus);
             shelf.retain_mut(|kept| kept.expires > now && kept.line.is_ready());
             left += shelf.len();
         }

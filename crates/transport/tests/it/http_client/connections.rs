@@ -6,13 +6,14 @@ use super::{
 };
 use std::{
     error::Error,
+    sync::Arc,
     time::{Duration, Instant},
 };
 use switchboard_transport::{
     SendError, Undelivered, Unsent, dial::NoConnection, http::HttpOptions,
 };
 use switchboard_wire::Method;
-use tokio::{net::TcpListener, time::sleep};
+use tokio::{net::TcpListener, sync::Barrier, time::sleep};
 
 #[tokio::test]
 async fn refused_and_unknown_hosts_are_not_sent() {
@@ -154,6 +155,35 @@ async fn a_stale_connection_is_replaced() {
         sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(server.connections(), 10);
+}
+
+#[tokio::test]
+async fn as_many_connections_as_were_needed_at_once_wait_a_moment_for_the_next() {
+    const AT_ONCE: u64 = 40;
+    let others = Arc::new(Barrier::new(AT_ONCE as usize));
+    let server = Server::start(move |seen| {
+        let mut script = vec![Step::Meet(others.clone())];
+        script.extend(json(&reply(seen)));
+        script
+    })
+    .await;
+    let options = HttpOptions {
+        idle_connections: 4,
+        ..HttpOptions::default()
+    };
+    let mut peer = Peer::with(target(&server.url()), options);
+    for round in 0..3 {
+        for nth in 0..AT_ONCE {
+            peer.ask(round * AT_ONCE + nth, Method::ToolsCall);
+        }
+        for _ in 0..AT_ONCE {
+            peer.message().await;
+        }
+        assert_eq!(server.connections() as u64, AT_ONCE, "round {round}");
+    }
+    server
+        .until("the end of most of them", |server| server.closed() >= 36)
+        .await;
 }
 
 #[tokio::test]

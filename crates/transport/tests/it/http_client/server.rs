@@ -7,7 +7,7 @@ use switchboard_testkit::DEADLINE;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    sync::Notify,
+    sync::{Barrier, Notify},
     time::{sleep, timeout},
 };
 
@@ -32,6 +32,8 @@ impl Seen {
 pub enum Step {
     Write(Vec<u8>),
     Wait(Duration),
+    /// Waits until as many requests have come as are to meet.
+    Meet(Arc<Barrier>),
     /// Reads until the client hangs up.
     Hang,
     Close,
@@ -46,6 +48,7 @@ struct State {
     seen: Mutex<Vec<Seen>>,
     hung_up: Mutex<usize>,
     connections: Mutex<usize>,
+    closed: Mutex<usize>,
     changed: Notify,
 }
 
@@ -93,6 +96,11 @@ impl Server {
         *self.state.connections.lock()
     }
 
+    /// How many connections the client closed after an answer.
+    pub fn closed(&self) -> usize {
+        *self.state.closed.lock()
+    }
+
     /// How many connections the client closed while the server hung.
     pub fn hung_up(&self) -> usize {
         *self.state.hung_up.lock()
@@ -132,6 +140,9 @@ async fn serve(mut stream: TcpStream, connection: usize, answer: Arc<Answer>, st
                     }
                 }
                 Step::Wait(time) => sleep(time).await,
+                Step::Meet(others) => {
+                    others.wait().await;
+                }
                 Step::Hang => {
                     let mut byte = [0];
                     while matches!(stream.read(&mut byte).await, Ok(1..)) {}
@@ -143,6 +154,8 @@ async fn serve(mut stream: TcpStream, connection: usize, answer: Arc<Answer>, st
             }
         }
     }
+    *state.closed.lock() += 1;
+    state.changed.notify_waiters();
 }
 
 async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Seen> {

@@ -1,0 +1,40 @@
+//! `cargo xtask bench-instructions --replica`: what a call of a replica's own session costs,
+//! beside a gateway that is alone. Time on the processor says it only to a few per cent.
+
+use super::fleet;
+use super::instructions::{Parts, stdio};
+use crate::{paths, setup};
+use anyhow::Result;
+use serde_json::json;
+
+/// Calls that are counted.
+const CALLS: u64 = 1000;
+
+/// Counts, and prints both.
+pub fn run(built: Option<&str>) -> Result<()> {
+    let profile = super::built(built, &["switchboard-cli", "switchboard-testkit"])?;
+    let scratch = paths::scratch("replica")?;
+    let program = paths::program(profile, "switchboard")?;
+    let load = paths::program(profile, "bench-load")?;
+    let server = paths::program(profile, "echo-server")?;
+    let parts = Parts {
+        program: &program,
+        load: &load,
+        entries: json!({"echo": stdio(&server)}),
+        path: "/mcp/echo",
+        asks: Vec::new(),
+        calls: CALLS,
+        valgrind: &[],
+    };
+    println!("instructions for one small call (200 bytes, a legacy client, a server on stdio):");
+    let alone = parts.each(&[], None)?.total;
+    println!("  {alone:>8}          alone");
+    let (url, _nats) = crate::cluster::nats(&setup::run()?.nats, &scratch)?;
+    let member = fleet::membership(&program, &scratch, &url, "r0")?;
+    let member: Vec<&str> = member.iter().map(String::as_str).collect();
+    let replica = parts.each(&member, None)?.total;
+    let ratio = replica as f64 / alone as f64;
+    println!("  {replica:>8}   {ratio:.3}  a replica, for its own session");
+    std::fs::remove_dir_all(&scratch)?;
+    Ok(())
+}
