@@ -119,9 +119,9 @@ impl Shared {
     }
 }
 
-/// Where sign-ins are kept, if they are a cluster's.
+/// Whose it is that a command is about: this machine's, or a cluster's.
 #[derive(Clone, Debug, Default, Args)]
-pub struct SignInOptions {
+pub struct OfCluster {
     /// For all replicas of a cluster, whose NATS is there; several addresses with commas
     #[arg(
         long,
@@ -139,24 +139,28 @@ pub struct SignInOptions {
     cluster_creds: Option<PathBuf>,
 }
 
-impl SignInOptions {
+impl OfCluster {
+    /// Where a cluster has it, if that is meant.
+    pub fn shared(&self) -> Option<Shared> {
+        Some(Shared {
+            cluster: self.cluster.clone(),
+            cluster_key_file: self.cluster_key_file.clone()?,
+            cluster_creds: self.cluster_creds.clone(),
+        })
+    }
+
     /// Does something with the sign-ins of the cluster, if they are meant.
-    pub async fn during<T>(
+    pub async fn with_sign_ins<T>(
         &self,
         context: &Context,
         look: &Look,
         work: impl Future<Output = T>,
     ) -> Result<T, Failure> {
-        let Some(key) = self.cluster_key_file.as_ref() else {
+        let Some(shared) = self.shared() else {
             return Ok(work.await);
         };
-        let here = |file: &PathBuf| context.options.directory.join(file);
-        let store = Store {
-            servers: self.cluster.clone(),
-            credentials: self.cluster_creds.as_ref().map(here),
-            ..Store::default()
-        };
-        let sign_ins = cluster::sign_ins(&store, &here(key)).await?;
+        let (store, key) = shared.opens(context);
+        let sign_ins = cluster::sign_ins(&store, &key).await?;
         look.share_sign_ins(Arc::new(sign_ins.clone()));
         let done = work.await;
         sign_ins.settle().await;
