@@ -57,11 +57,24 @@ struct Place {
     over: u64,
     /// Where its last message stands, once there is one.
     last: Option<u64>,
-    messages: u32,
-    missing: u32,
+    messages: u16,
+    /// Those of them that are not kept, but for their heads.
+    textless: u16,
+    /// Those that came when there were as many as may be.
+    further: u32,
     /// What its messages take.
     cost: usize,
     large: Option<Box<Large>>,
+}
+
+// They are counted in few bits: a place is small.
+const _: () = assert!(limits::TAP_MESSAGES <= u16::MAX as usize);
+
+impl Place {
+    /// How many of its messages are not kept.
+    fn missing(&self) -> u32 {
+        u32::from(self.textless) + self.further
+    }
 }
 
 /// Messages are compared by so many bytes at once.
@@ -157,7 +170,7 @@ impl Ring {
     /// The messages of a call, and how many more there were.
     pub(crate) fn of_call(&self, call: u64) -> Option<(Vec<Crossing>, u32)> {
         let mut kept = self.kept.lock();
-        let missing = kept.place(call)?.missing;
+        let missing = kept.place(call)?.missing();
         Some((kept.messages(call, self.since), missing))
     }
 
@@ -262,7 +275,8 @@ impl Kept {
                 },
             );
             self.calls -= 1;
-            self.dropped += u64::from(place.messages);
+            // Those without a text were counted when they came.
+            self.dropped += u64::from(place.messages - place.textless);
             self.large -= place.large.map_or(0, |large| large.bytes());
         }
         // Those that are first are there, so that the log begins with the first of them.
@@ -292,8 +306,8 @@ impl Kept {
         let Some(place) = self.places.get(index(call)) else {
             return false;
         };
-        if place.messages as usize >= limits::TAP_MESSAGES {
-            self.places[index(call)].missing += 1;
+        if usize::from(place.messages) >= limits::TAP_MESSAGES {
+            self.places[index(call)].further += 1;
             return false;
         }
         let (mut same, mut own, mut new, mut how) = match &told.large {
@@ -347,7 +361,7 @@ impl Kept {
         place.last = Some(at);
         place.messages += 1;
         place.cost += HEAD + own + new;
-        place.missing += u32::from(!has_room);
+        place.textless += u16::from(!has_room);
         has_room
     }
 

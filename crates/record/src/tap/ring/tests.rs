@@ -299,3 +299,21 @@ fn what_gave_way_does_not_begin_again_in_the_middle() {
         &payload(Bytes::from_static(b"asked"))
     ));
 }
+
+/// It is dropped when it comes, and not once more with its call.
+#[test]
+fn what_has_no_text_is_counted_once() {
+    let ring = Ring::of(1024 * 1024);
+    ring.keep(1, Edge::FromClient, &payload(Bytes::from_static(b"{}")));
+    let huge = Bytes::from(vec![b'x'; 900_000]);
+    ring.keep(1, Edge::FromServer, &payload(huge));
+    assert_eq!(ring.dropped(), 1);
+    let mut call = 1;
+    while ring.has(1) {
+        call += 1;
+        let one = payload(Bytes::from(vec![b'x'; 2000]));
+        ring.keep(call, Edge::FromClient, &one);
+    }
+    let gone = call - ring.len() as u64;
+    assert_eq!(ring.dropped(), gone + 1);
+}
