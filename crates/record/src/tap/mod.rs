@@ -247,10 +247,7 @@ impl Tap {
 
     /// How many bytes the messages of a call have: looking through them takes its time.
     pub fn weight(&self, number: u64) -> usize {
-        let kept = self.ring.of_call(number);
-        kept.map_or(0, |(messages, _)| {
-            messages.iter().map(|one| one.length).sum()
-        })
+        self.ring.weight(number)
     }
 
     /// One call with its messages, as far as somebody may see them.

@@ -13,6 +13,7 @@
 mod head;
 mod large;
 mod log;
+mod reading;
 
 use crate::limits;
 use bytes::Bytes;
@@ -20,11 +21,7 @@ use head::{HEAD, Head, How};
 use large::{Copied, Large};
 use log::Log;
 use parking_lot::Mutex;
-use std::{
-    collections::VecDeque,
-    mem::size_of,
-    time::{Duration, Instant},
-};
+use std::{collections::VecDeque, mem::size_of, time::Instant};
 use switchboard_host::observe::Edge;
 
 /// A message that crossed.
@@ -103,6 +100,8 @@ struct Kept {
     /// The bytes of all that is large.
     large: usize,
     dropped: u64,
+    /// How often all was forgotten.
+    cleared: u64,
     cap: usize,
 }
 
@@ -167,13 +166,6 @@ impl Ring {
         Copied::of(pieces, *known.unwrap_or_default(), most)
     }
 
-    /// The messages of a call, and how many more there were.
-    pub(crate) fn of_call(&self, call: u64) -> Option<(Vec<Crossing>, u32)> {
-        let mut kept = self.kept.lock();
-        let missing = kept.place(call)?.missing();
-        Some((kept.messages(call, self.since), missing))
-    }
-
     pub(crate) fn has(&self, call: u64) -> bool {
         self.kept.lock().place(call).is_some()
     }
@@ -199,6 +191,7 @@ impl Ring {
         let mut kept = self.kept.lock();
         *kept = Kept {
             dropped: kept.dropped,
+            cleared: kept.cleared + 1,
             ..Kept::of(self.cap)
         };
     }
@@ -217,6 +210,7 @@ impl Kept {
             calls: 0,
             large: 0,
             dropped: 0,
+            cleared: 0,
             cap,
         }
     }
@@ -377,40 +371,6 @@ impl Kept {
         let ((_, these), (_, those)) = (piece.as_rchunks::<SAME>(), there.as_rchunks::<SAME>());
         let both = these.iter().rev().zip(those.iter().rev());
         both.take_while(|(one, other)| one == other).count() * SAME
-    }
-
-    /// The messages of a call, for whoever reads them.
-    fn messages(&self, call: u64, since: Instant) -> Vec<Crossing> {
-        let mut all = Vec::new();
-        let Some(place) = self.places.get(index(call)) else {
-            return all;
-        };
-        let mut next = place.last;
-        while let Some((head, own)) = next.and_then(|at| Head::read(self.log.at(at))) {
-            next = head.before;
-            let text = match head.how {
-                How::Nowhere => None,
-                How::Here => {
-                    let before = next.and_then(|at| Head::read(self.log.at(at)));
-                    let before = before.map_or(&b""[..], |(_, before)| before);
-                    let same = before.len().saturating_sub(head.same as usize);
-                    let same = if head.same == 0 { b"" } else { &before[same..] };
-                    Some(Text(vec![[own, same].concat().into()]))
-                }
-                How::Parts => {
-                    let large = place.large.as_deref();
-                    Some(Text(large.map_or_else(Vec::new, |large| large.parts(own))))
-                }
-            };
-            all.push(Crossing {
-                at: since + Duration::from_nanos(head.at),
-                edge: head.edge,
-                length: head.length as usize,
-                text,
-            });
-        }
-        all.reverse();
-        all
     }
 }
 
