@@ -14,7 +14,11 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use switchboard::{
     Joined, Look,
     cluster::{
@@ -109,13 +113,18 @@ pub struct Shared {
 impl Shared {
     /// What they share it in, and the file with the cluster's key.
     pub fn opens(&self, context: &Context) -> (Store, PathBuf) {
-        let here = |path: &PathBuf| context.options.directory.join(path);
-        let store = Store {
-            servers: self.cluster.clone(),
-            credentials: self.cluster_creds.as_ref().map(here),
-            ..Store::default()
-        };
-        (store, here(&self.cluster_key_file))
+        let store = store(context, &self.cluster, self.cluster_creds.as_deref());
+        let key = context.options.directory.join(&self.cluster_key_file);
+        (store, key)
+    }
+}
+
+/// NATS at these addresses, with the file that it lets us in by.
+pub fn store(context: &Context, servers: &[String], credentials: Option<&Path>) -> Store {
+    Store {
+        servers: servers.to_vec(),
+        credentials: credentials.map(|file| context.options.directory.join(file)),
+        ..Store::default()
     }
 }
 
@@ -253,11 +262,7 @@ impl Membership {
             return None;
         }
         Some(Join {
-            store: Store {
-                servers: self.cluster.clone(),
-                credentials: self.cluster_creds.as_ref().map(here),
-                ..Store::default()
-            },
+            store: store(context, &self.cluster, self.cluster_creds.as_deref()),
             key: here(self.cluster_key_file.as_ref()?),
             certificate: here(self.cluster_cert.as_ref()?),
             listen: self
@@ -367,7 +372,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-fn make(folder: &std::path::Path, name: &str, role: Role) -> Result<(), Failure> {
+fn make(folder: &Path, name: &str, role: Role) -> Result<(), Failure> {
     let made = authority::make(folder, name, role);
     let made = made.map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
     if made.is_empty() {
