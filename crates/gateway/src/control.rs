@@ -6,7 +6,7 @@ use crate::{admission::Admission, gateway::Counts};
 use bytes::Bytes;
 use futures_util::Stream;
 use http::{Method, StatusCode};
-use std::{fmt, pin::Pin, sync::Arc};
+use std::{fmt, io, pin::Pin, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 /// Answers under `/api/`.
@@ -135,6 +135,16 @@ pub enum Said {
     Page(Written),
     /// Events as they come. Each item is whole events, as they are on the wire.
     Events(EventBytes),
+    /// A page that is too long to be made at once.
+    Pieces(Pieces),
+}
+
+/// A page of text, piece by piece. One that is not whole ends with an error.
+pub struct Pieces {
+    /// What kind of text it is.
+    pub content_type: &'static str,
+    /// The pieces.
+    pub pieces: Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>,
 }
 
 /// Events as they come.
@@ -145,6 +155,7 @@ impl fmt::Debug for Said {
         match self {
             Self::Page(page) => f.debug_tuple("Page").field(page).finish(),
             Self::Events(_) => f.write_str("Events"),
+            Self::Pieces(_) => f.write_str("Pieces"),
         }
     }
 }

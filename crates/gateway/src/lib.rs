@@ -31,7 +31,7 @@ pub use cluster::{
 };
 pub use control::{
     Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,
-    Readiness, Said, Writing, Written,
+    Pieces, Readiness, Said, Writing, Written,
 };
 pub use door::{ClientToken, Door, LiveTokens, WrongTokens};
 pub use gateway::{Counts, Gateway, GatewayOptions};

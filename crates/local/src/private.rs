@@ -64,11 +64,39 @@ pub fn write_unsynced(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Makes a file of this content. Where one is there, whoever made it was first:
 /// that is [`io::ErrorKind::AlreadyExists`].
 pub fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
-    let folder = folder_of(path);
-    let file = unfinished(folder, content)?;
-    file.persist_noclobber(path).map_err(|fault| fault.error)?;
-    sync_folder(folder);
-    Ok(())
+    let mut new = New::begin(path)?;
+    new.add(content)?;
+    new.place()
+}
+
+/// The same for what comes piece by piece. What is never put in place goes.
+#[derive(Debug)]
+pub struct New<'a> {
+    path: &'a Path,
+    file: tempfile::NamedTempFile,
+}
+
+impl<'a> New<'a> {
+    /// Begins to write beside this path.
+    pub fn begin(path: &'a Path) -> io::Result<Self> {
+        let file = beside(folder_of(path))?;
+        Ok(Self { path, file })
+    }
+
+    /// Writes more of it.
+    pub fn add(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.file.write_all(piece)
+    }
+
+    /// Puts all of it there, unless something is there already.
+    pub fn place(self) -> io::Result<()> {
+        let folder = folder_of(self.path);
+        self.file.as_file().sync_all()?;
+        let placed = self.file.persist_noclobber(self.path);
+        placed.map_err(|fault| fault.error)?;
+        sync_folder(folder);
+        Ok(())
+    }
 }
 
 /// A file that is written beside its name and waits to be put in place. It goes where it

@@ -150,6 +150,10 @@ pub const TAP_SLACK: usize = 64;
 pub const TAP_SEGMENT: usize = 64 * 1024;
 /// Such pieces of memory that there may be at least.
 pub const TAP_SEGMENTS: usize = 16;
+/// Bytes of messages that are copied at once for whoever reads them: calls wait meanwhile.
+pub const TAP_COPIED: usize = 32 * 1024;
+/// Messages of them.
+pub const TAP_COPIED_MESSAGES: usize = 64;
 /// How long messages are kept after somebody last looked.
 pub const TAP_PATIENCE: Duration = Duration::from_secs(600);
 /// How often it is looked whether anybody still looks.

@@ -182,6 +182,10 @@ pub const API_SEARCH_TURN: Duration = Duration::from_secs(2);
 /// Bytes of messages that have the text of one search, and are looked through again without
 /// their secrets.
 pub const API_SEARCH_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of an answer that is made piece by piece, before they are sent.
+pub const API_PIECE: usize = 64 * 1024;
+/// How long whoever asked may take nothing of it.
+pub const API_PIECE_TAKEN: Duration = Duration::from_secs(60);
 /// Looks at files and lists at once, each on a thread of its own.
 pub const API_LOOKS: usize = 16;
 /// How many of them are one principal's, or one session's.

@@ -225,6 +225,20 @@ impl Browser {
         self.element(css, "click", &json!({})).await;
     }
 
+    /// Clicks an element as it is at this moment: for what the page may take away while one
+    /// waits until it is at rest.
+    ///
+    /// # Panics
+    /// When it is not there.
+    pub async fn click_now(&self, css: &str) {
+        let script = format!(
+            "const one = document.querySelector({css:?});
+            one?.click();
+            return !!one;"
+        );
+        assert_eq!(self.run(&script).await, json!(true), "{css} is not there");
+    }
+
     /// Types into an element, once it is there and takes keys.
     pub async fn type_into(&self, css: &str, text: &str) {
         self.element(css, "value", &json!({ "text": text })).await;

@@ -6,9 +6,8 @@ mod fleet;
 #[path = "audit/alone.rs"]
 mod fleet;
 
-use fleet::OfCluster;
-
 use crate::{
+    commands::cluster::OfCluster,
     context::{Context, note},
     failure::{Advice, Code, Failure},
     show::{out, safe},

@@ -14,7 +14,11 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use switchboard::{
     Joined, Look,
     cluster::{
@@ -109,19 +113,24 @@ pub struct Shared {
 impl Shared {
     /// What they share it in, and the file with the cluster's key.
     pub fn opens(&self, context: &Context) -> (Store, PathBuf) {
-        let here = |path: &PathBuf| context.options.directory.join(path);
-        let store = Store {
-            servers: self.cluster.clone(),
-            credentials: self.cluster_creds.as_ref().map(here),
-            ..Store::default()
-        };
-        (store, here(&self.cluster_key_file))
+        let store = store(context, &self.cluster, self.cluster_creds.as_deref());
+        let key = context.options.directory.join(&self.cluster_key_file);
+        (store, key)
     }
 }
 
-/// Where sign-ins are kept, if they are a cluster's.
+/// NATS at these addresses, with the file that it lets us in by.
+pub fn store(context: &Context, servers: &[String], credentials: Option<&Path>) -> Store {
+    Store {
+        servers: servers.to_vec(),
+        credentials: credentials.map(|file| context.options.directory.join(file)),
+        ..Store::default()
+    }
+}
+
+/// Whose it is that a command is about: this machine's, or a cluster's.
 #[derive(Clone, Debug, Default, Args)]
-pub struct SignInOptions {
+pub struct OfCluster {
     /// For all replicas of a cluster, whose NATS is there; several addresses with commas
     #[arg(
         long,
@@ -139,24 +148,28 @@ pub struct SignInOptions {
     cluster_creds: Option<PathBuf>,
 }
 
-impl SignInOptions {
+impl OfCluster {
+    /// Where a cluster has it, if that is meant.
+    pub fn shared(&self) -> Option<Shared> {
+        Some(Shared {
+            cluster: self.cluster.clone(),
+            cluster_key_file: self.cluster_key_file.clone()?,
+            cluster_creds: self.cluster_creds.clone(),
+        })
+    }
+
     /// Does something with the sign-ins of the cluster, if they are meant.
-    pub async fn during<T>(
+    pub async fn with_sign_ins<T>(
         &self,
         context: &Context,
         look: &Look,
         work: impl Future<Output = T>,
     ) -> Result<T, Failure> {
-        let Some(key) = self.cluster_key_file.as_ref() else {
+        let Some(shared) = self.shared() else {
             return Ok(work.await);
         };
-        let here = |file: &PathBuf| context.options.directory.join(file);
-        let store = Store {
-            servers: self.cluster.clone(),
-            credentials: self.cluster_creds.as_ref().map(here),
-            ..Store::default()
-        };
-        let sign_ins = cluster::sign_ins(&store, &here(key)).await?;
+        let (store, key) = shared.opens(context);
+        let sign_ins = cluster::sign_ins(&store, &key).await?;
         look.share_sign_ins(Arc::new(sign_ins.clone()));
         let done = work.await;
         sign_ins.settle().await;
@@ -249,11 +262,7 @@ impl Membership {
             return None;
         }
         Some(Join {
-            store: Store {
-                servers: self.cluster.clone(),
-                credentials: self.cluster_creds.as_ref().map(here),
-                ..Store::default()
-            },
+            store: store(context, &self.cluster, self.cluster_creds.as_deref()),
             key: here(self.cluster_key_file.as_ref()?),
             certificate: here(self.cluster_cert.as_ref()?),
             listen: self
@@ -363,7 +372,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-fn make(folder: &std::path::Path, name: &str, role: Role) -> Result<(), Failure> {
+fn make(folder: &Path, name: &str, role: Role) -> Result<(), Failure> {
     let made = authority::make(folder, name, role);
     let made = made.map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
     if made.is_empty() {

@@ -3,16 +3,21 @@
 use crate::{context::Context, failure::Failure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use std::{ffi::OsString, path::PathBuf};
+use std::{convert::Infallible, ffi::OsString, path::PathBuf};
 use switchboard::{Joined, Look};
 
-/// Sign-ins are this machine's own.
+/// All that a command is about is this machine's own.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub struct SignInOptions {}
+pub struct OfCluster {}
 
-impl SignInOptions {
+impl OfCluster {
+    /// It is never a cluster's.
+    pub fn shared(&self) -> Option<Infallible> {
+        None
+    }
+
     /// Does it.
-    pub async fn during<T>(
+    pub async fn with_sign_ins<T>(
         &self,
         _context: &Context,
         _look: &Look,

@@ -2,7 +2,7 @@
 //!
 //! Runs without a keeper, so that the browser that it opens outlives it.
 
-use super::{cluster::SignInOptions, explain::missing};
+use super::{cluster::OfCluster, explain::missing};
 use crate::{
     context::{self, Context},
     failure::{Code, Failure},
@@ -36,7 +36,7 @@ pub struct Options {
     #[arg(long, value_name = "STORE")]
     pub token_store: Option<Store>,
     #[command(flatten)]
-    pub cluster: SignInOptions,
+    pub cluster: OfCluster,
 }
 
 /// Options of `logout`.
@@ -45,7 +45,7 @@ pub struct LogoutOptions {
     /// The server
     pub name: String,
     #[command(flatten)]
-    pub cluster: SignInOptions,
+    pub cluster: OfCluster,
 }
 
 /// Where sign-ins are kept.
@@ -85,7 +85,10 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
             }
         };
-        options.cluster.during(context, loaded, sign_in).await?
+        options
+            .cluster
+            .with_sign_ins(context, loaded, sign_in)
+            .await?
     })??;
     expect_more(context, loaded, &options.name);
     tell(&options.name, &signed_in)?;
@@ -111,7 +114,7 @@ pub fn logout(context: &Context, options: &LogoutOptions) -> Result<Code, Failur
     let authority = authority(loaded, &options.name, None)?;
     let sign_out = async |_| {
         let sign_out = authority.sign_out();
-        Box::pin(options.cluster.during(context, loaded, sign_out)).await
+        Box::pin(options.cluster.with_sign_ins(context, loaded, sign_out)).await
     };
     let done = life::short(sign_out)??;
     let done = done.map_err(|fault| failure(&options.name, &fault))?;

@@ -191,8 +191,11 @@ async fn copy(gateway: &Client, options: &CopyOptions) -> Result<Code, Failure> 
 
 async fn export(gateway: &Client, options: &ExportOptions) -> Result<Code, Failure> {
     let filter = encoded(&options.filter.join(" "));
-    let page = gateway.page(&format!("export?filter={filter}")).await;
-    out::bytes(&page.map_err(|fault| failed(&fault))?)?;
+    let pieces = gateway.pieces(&format!("export?filter={filter}")).await;
+    let mut pieces = pieces.map_err(|fault| failed(&fault))?;
+    while let Some(piece) = pieces.next().await.map_err(|fault| failed(&fault))? {
+        out::bytes(&piece)?;
+    }
     Ok(Code::Done)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     commands::{
-        cluster::nats,
+        cluster::{nats, store},
         serve::{announce_folder, only, usable},
     },
     context::Context,
@@ -14,11 +14,7 @@ use crate::{
 use clap::Args;
 use std::{path::PathBuf, sync::Arc};
 use switchboard::{
-    Purpose, Show,
-    cluster::{Hire, Store},
-    config::Loaded,
-    host::permission::Mode,
-    wire::name::Style,
+    Purpose, Show, cluster::Hire, config::Loaded, host::permission::Mode, wire::name::Style,
 };
 
 /// Options of `worker`.
@@ -71,11 +67,7 @@ impl Options {
         let name =
             name.ok_or_else(|| Failure::usage("the worker has no name").hint("say --name NAME"))?;
         Ok(Hire {
-            store: Store {
-                servers: self.join.clone(),
-                credentials: self.cluster_creds.as_ref().map(here),
-                ..Store::default()
-            },
+            store: store(context, &self.join, self.cluster_creds.as_deref()),
             key: here(&self.cluster_key_file),
             certificate: here(&self.cluster_cert),
             name,

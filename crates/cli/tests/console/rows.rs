@@ -85,8 +85,7 @@ async fn a_call_is_copied_made_again_elsewhere_and_handed_on() {
     // The command that it is copied as does the same.
     page.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
         .await;
-    page.run("document.querySelector('.copies button').click()")
-        .await;
+    page.click_now(".copies button").await;
     let line = page.until("return window.copied").await;
     let line = line.as_str().expect("a command");
     assert!(line.starts_with("switchboard call "), "{line}");

@@ -244,8 +244,7 @@ async fn whoever_answers_second_is_told() {
     page.wait("[data-testid=answer-allow]").await;
     world.gateway.state().questions[0].status = "answered".into();
     // At once: a page that looks again by itself has nothing to click any more.
-    page.run("document.querySelector('[data-testid=answer-allow]').click()")
-        .await;
+    page.click_now("[data-testid=answer-allow]").await;
     page.says("[data-testid=question-page]", "Somebody else has answered")
         .await;
 }

@@ -54,7 +54,7 @@ pub(crate) struct Opened {
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
     pub opened: Option<Opened>,
-    /// Events by number.
+    /// Events in the order of their numbers, each once.
     pub events: Vec<(u64, String)>,
     /// Whether the last of them is the answer.
     pub is_whole: bool,
@@ -66,15 +66,11 @@ impl Hold {
     /// what waits: somebody else may be writing that already.
     pub(crate) async fn opens(&self, stream: u64, owed: Vec<String>) -> bool {
         let by = self.owner().to_owned();
-        let line = Line::Opened(Opened { by, owed });
-        let Ok(text) = serde_json::to_vec(&line) else {
+        let Some(line) = self.sealed(&Line::Opened(Opened { by, owed })) else {
             return false;
         };
-        let (name, sealed) = (self.secret.stream(stream), self.secret.close(&text));
-        let writing = self
-            .behind()
-            .ledger
-            .append(&name, vec![sealed], keep(false));
+        let name = self.secret.stream(stream);
+        let writing = self.behind().ledger.append(&name, vec![line], keep(false));
         match tokio::time::timeout(limits::EVENT_WRITTEN, writing).await {
             Ok(Ok(_)) => true,
             Ok(Err(fault)) => {
@@ -101,13 +97,18 @@ impl Hold {
     }
 
     fn later(&self, stream: u64, line: &Line) {
-        let Ok(text) = serde_json::to_vec(line) else {
+        let Some(sealed) = self.sealed(line) else {
             return;
         };
-        let sealed = self.secret.close(&text);
         let is_last = matches!(line, Line::Last { .. });
         self.behind()
             .add(self.secret.stream(stream), sealed, is_last);
+    }
+
+    /// A line as it is written: only who has the session's secret can read it.
+    fn sealed(&self, line: &Line) -> Option<Bytes> {
+        let text = serde_json::to_vec(line).ok()?;
+        Some(self.secret.close(&text))
     }
 
     /// What is written of a stream, if anything is.
@@ -139,7 +140,8 @@ impl Hold {
                 }
             }
         }
-        // What had to be written again may be there twice, and behind what came later.
+        // What had to be written again may be there twice, and behind what came later; and two
+        // lives may have written at the same time, for a moment.
         stored.events.sort_by_key(|(number, _)| *number);
         stored.events.dedup_by_key(|(number, _)| *number);
         Ok(Some(stored))

@@ -1,36 +1,32 @@
 //! A modern client's request at a modern server, where a person is asked in the client's
 //! place: the server is told that somebody can be, and what it asks is answered here.
 
-use super::{Event, Input, Outcome, Reply, Sent, failed};
+use super::{Event, Input, Outcome, Reply, failed, repeated::Repeated};
 use crate::{
     bridge::{
         member, object_with,
         request::{with_params, with_people},
         roots,
-        rounds::{ROUNDS, Round, asks_for_input},
+        rounds::{Round, asks_for_input},
     },
     call::Permitted,
     client::Client,
     error::CallError,
-    upstream::{Beside, Connection},
+    upstream::Connection,
 };
 use bytes::Bytes;
 use std::{collections::VecDeque, sync::Arc};
-use switchboard_wire::{Edits, Message, json, meta};
+use switchboard_wire::{Message, json, meta};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// The request, and its latest round.
+/// The request, and what was asked in its latest round.
 #[derive(Debug)]
 pub(crate) struct Attended {
-    sent: Sent,
-    permitted: Permitted,
-    /// As it left first.
-    message: Message,
+    pub(super) request: Repeated,
     /// What the server is told of roots, where its entry has any.
     roots: Option<String>,
     questions: VecDeque<Input>,
     waiting: Option<Round>,
-    round: u32,
     /// Ends with the exchange: questions still open are then void.
     over: CancellationToken,
     _over: DropGuard,
@@ -50,44 +46,19 @@ impl Attended {
         connection: &Arc<Connection>,
         permitted: &Permitted,
     ) -> Result<Self, CallError> {
-        let message = match permitted.edits.is_empty() {
-            true => permitted.message().clone(),
-            false => {
-                let bytes = permitted.message().edited(&permitted.edits).into_bytes();
-                Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?
-            }
-        };
         let roots = &connection.spec().roots;
         let roots = (!roots.is_empty()).then(|| roots::answer(roots));
-        let message = able(&message, roots.is_some());
-        let sent = dispatch(connection, permitted, &message)?;
+        let put = |message: &Message| Ok(able(message, roots.is_some()));
+        let request = Repeated::start(connection, permitted, put)?;
         let over = CancellationToken::new();
         Ok(Self {
-            sent,
-            permitted: permitted.clone(),
-            message,
+            request,
             roots,
             questions: VecDeque::new(),
             waiting: None,
-            round: 1,
             _over: over.clone().drop_guard(),
             over,
         })
-    }
-
-    /// Whether the server has asked nothing yet.
-    pub(super) fn is_new(&self) -> bool {
-        self.round == 1
-    }
-
-    /// The latest round.
-    pub(super) fn sent(&self) -> &Sent {
-        &self.sent
-    }
-
-    /// The latest round, to be given up.
-    pub(super) fn sent_mut(&mut self) -> &mut Sent {
-        &mut self.sent
     }
 
     /// One step of the way; `None` where it leads to another step and nothing to tell.
@@ -96,30 +67,27 @@ impl Attended {
             return Some(Event::Input(question));
         }
         if let Some(round) = self.waiting.clone() {
-            let answers = round.answered(self.round).await;
+            let answers = round.answered(self.request.round()).await;
             self.waiting = None;
             let sent = answers.and_then(|retry| self.again(retry.responses, retry.state));
             return sent.err().map(failed);
         }
-        let reply = match self.sent.next().await {
+        let reply = match self.request.sent_mut().next().await {
             Event::Outcome(Outcome::Reply(reply)) => reply,
             other => return Some(other),
         };
         if !asks_for_input(&reply.message) {
             return Some(Event::Outcome(Outcome::Reply(reply)));
         }
-        if self.round >= ROUNDS {
-            return Some(failed(CallError::Unreadable {
-                server: self.permitted.server.name().to_string(),
-                reason: format!("it asked {ROUNDS} times for input"),
-            }));
+        if let Err(fault) = self.request.may_be_asked() {
+            return Some(failed(fault));
         }
         let Reply { message, .. } = reply;
-        let client = self.permitted.client();
+        let permitted = self.request.permitted();
         let (round, questions) = Round::open(
             &message,
-            self.permitted.server.name(),
-            client.revision,
+            permitted.server.name(),
+            permitted.client().revision,
             &self.over,
             self.roots.as_deref(),
         );
@@ -130,20 +98,14 @@ impl Attended {
 
     /// Sends the request with what was answered.
     fn again(&mut self, responses: Option<String>, state: Option<Bytes>) -> Result<(), CallError> {
-        self.round += 1;
-        self.permitted.still_allowed()?;
         let state = state.map(|state| String::from_utf8_lossy(&state).into_owned());
         let mut set: Vec<(&str, &str)> = Vec::new();
         set.extend(responses.as_deref().map(|it| ("inputResponses", it)));
         set.extend(state.as_deref().map(|it| ("requestState", it)));
-        let body = object_with(
-            self.message.body(),
-            &["inputResponses", "requestState"],
-            &set,
-        );
-        let message = with_params(&self.message, &body);
-        self.sent = dispatch(self.sent.connection(), &self.permitted, &message)?;
-        Ok(())
+        self.request.again(|message| {
+            let old = ["inputResponses", "requestState"];
+            with_params(message, &object_with(message.body(), &old, &set))
+        })
     }
 }
 
@@ -161,13 +123,4 @@ fn able(message: &Message, has_roots: bool) -> Message {
     }
     let meta = object_with(&old, &[], &[(meta::CLIENT_CAPABILITIES, &capabilities)]);
     with_params(message, &object_with(&body, &[], &[("_meta", &meta)]))
-}
-
-fn dispatch(
-    connection: &Arc<Connection>,
-    permitted: &Permitted,
-    message: &Message,
-) -> Result<Sent, CallError> {
-    let client = permitted.client().clone();
-    connection.dispatch(client, message, Edits::new(), Beside::of(permitted))
 }

@@ -15,6 +15,7 @@ mod inbox;
 mod input;
 mod queued;
 mod renewal;
+mod repeated;
 mod rooted;
 mod sent;
 mod step_up;
@@ -195,8 +196,8 @@ impl Exchange {
         match &self.stage {
             Stage::Away(sent) => Some(sent),
             Stage::Across(crossing) => Some(crossing.sent()),
-            Stage::Rooted(rooted) => Some(rooted.sent()),
-            Stage::Attended(attended) => Some(attended.sent()),
+            Stage::Rooted(rooted) => Some(rooted.request.sent()),
+            Stage::Attended(attended) => Some(attended.request.sent()),
             _ => None,
         }
     }
@@ -431,8 +432,8 @@ impl Exchange {
             Stage::Queued(_) => return self.connection.not_its_turn(self.allowed),
             Stage::Away(sent) => sent.cancel(Some("timed out")),
             Stage::Across(crossing) => crossing.sent_mut().cancel(Some("timed out")),
-            Stage::Rooted(rooted) => rooted.sent_mut().cancel(Some("timed out")),
-            Stage::Attended(attended) => attended.sent_mut().cancel(Some("timed out")),
+            Stage::Rooted(rooted) => rooted.request.sent_mut().cancel(Some("timed out")),
+            Stage::Attended(attended) => attended.request.sent_mut().cancel(Some("timed out")),
             Stage::Renewing(_) | Stage::Leaving(_) | Stage::Visiting(_) | Stage::Over { .. } => {}
         }
         CallError::TimedOut {
@@ -457,8 +458,8 @@ impl Exchange {
         match &mut self.stage {
             Stage::Away(sent) => sent.cancel_as(notice),
             Stage::Across(crossing) => crossing.sent_mut().cancel_as(notice),
-            Stage::Rooted(rooted) => rooted.sent_mut().cancel_as(notice),
-            Stage::Attended(attended) => attended.sent_mut().cancel_as(notice),
+            Stage::Rooted(rooted) => rooted.request.sent_mut().cancel_as(notice),
+            Stage::Attended(attended) => attended.request.sent_mut().cancel_as(notice),
             // Nothing of it has left.
             _ => {}
         }

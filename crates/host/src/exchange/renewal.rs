@@ -122,8 +122,8 @@ impl Exchange {
     pub(super) fn is_under_way(&self) -> bool {
         match &self.stage {
             Stage::Across(crossing) => !crossing.is_new(),
-            Stage::Rooted(rooted) => !rooted.is_new(),
-            Stage::Attended(attended) => !attended.is_new(),
+            Stage::Rooted(rooted) => !rooted.request.is_new(),
+            Stage::Attended(attended) => !attended.request.is_new(),
             _ => false,
         }
     }

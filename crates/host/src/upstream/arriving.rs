@@ -159,8 +159,12 @@ impl Connection {
                 | Method::SubscriptionAcknowledged
                 | Method::ElicitationComplete,
             ) => None,
-            (Kind::Notification | Kind::Request, _) => match self.calls().attribute(*during) {
-                Attribution::Call { request, .. } => Some(request),
+            // A question is put within the call that it is taken for; what is only said may as
+            // well be another's.
+            (kind, _) => match self.calls().attribute(*during) {
+                Attribution::Call {
+                    request, is_sure, ..
+                } => (is_sure || kind == Kind::Request).then_some(request),
                 Attribution::Nobody | Attribution::Several => None,
             },
         };

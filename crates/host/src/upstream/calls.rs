@@ -92,6 +92,8 @@ pub(super) enum Attribution {
         client: Option<Arc<Client>>,
         /// Ends with it.
         over: CancellationToken,
+        /// Whether it is no other's: something says so, or no other is in flight.
+        is_sure: bool,
     },
     /// No client's call is in flight.
     Nobody,
@@ -200,9 +202,10 @@ impl Call {
         self.client.as_ref().is_some_and(|client| client.has_left())
     }
 
-    fn attribution(&self, request: u64) -> Attribution {
+    fn attribution(&self, request: u64, is_sure: bool) -> Attribution {
         Attribution::Call {
             request,
+            is_sure,
             inbox: self.inbox.clone(),
             client: self.client.clone(),
             over: self.over.get_or_init(CancellationToken::new).clone(),
@@ -355,7 +358,7 @@ impl Calls {
         // On the stream of a call that is over it is nobody else's.
         if let Some(number) = during {
             let call = calls.get(&number);
-            return call.map_or(Attribution::Nobody, |call| call.attribution(number));
+            return call.map_or(Attribution::Nobody, |call| call.attribution(number, true));
         }
         let turns = self.needs_turns.are_needed();
         let speaks = |call: &Call| !turns || call.asked == 0 && !call.has_left();
@@ -366,7 +369,9 @@ impl Calls {
             return Attribution::Nobody;
         };
         let identity = |call: &Call| call.client.as_ref().map(|client| client.identity);
+        let mut is_sure = true;
         for other in theirs {
+            is_sure = false;
             if identity(other.1) != identity(latest.1) {
                 return Attribution::Several;
             }
@@ -374,7 +379,7 @@ impl Calls {
                 latest = other;
             }
         }
-        latest.1.attribution(*latest.0)
+        latest.1.attribution(*latest.0, is_sure)
     }
 }
 

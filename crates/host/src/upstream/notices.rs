@@ -84,11 +84,16 @@ impl Connection {
     /// is for its owner alone.
     fn on_other(&self, message: Message, during: Option<u64>) {
         let owner = self.audience().tasks().owner_of(&message);
-        if let Attribution::Call { inbox, client, .. } = self.calls().attribute(during) {
+        if let Attribution::Call {
+            inbox,
+            client,
+            is_sure,
+            ..
+        } = self.calls().attribute(during)
+        {
             let is = |owner: &Identity| client.as_ref().is_some_and(|client| owner.lets(client));
             if owner.as_ref().is_none_or(is) {
-                let message = attributed(client.as_ref(), &inbox, message);
-                return inbox.notice(plain(message));
+                return self.tell_caller(client.as_ref(), &inbox, is_sure, message);
             }
         }
         match owner {
@@ -97,6 +102,23 @@ impl Connection {
                 tracing::debug!(server = %self.server_name(), "a notice about a task that is nobody's");
             }
             None => self.broadcast(&plain(message)),
+        }
+    }
+
+    /// Tells it with a call. Where several of its client are in flight and nothing says which of
+    /// them it belongs to, it is the session's; a client that hears nothing outside its calls
+    /// is told with the latest.
+    fn tell_caller(
+        &self,
+        client: Option<&Arc<Client>>,
+        inbox: &Inbox,
+        is_sure: bool,
+        message: Message,
+    ) {
+        let hears = |client: &&Arc<Client>| self.audience().has(client.id);
+        match client.filter(hears) {
+            Some(client) if !is_sure => client.sink().notice(self.server_name(), plain(message)),
+            _ => inbox.notice(plain(attributed(client, inbox, message))),
         }
     }
 
@@ -114,9 +136,13 @@ impl Connection {
         let several = (self.reports().several)();
         let is_local = !self.spec().target.is_remote();
         match self.calls().attribute(during) {
-            Attribution::Call { inbox, client, .. } if !several || during.is_some() || is_local => {
-                let message = attributed(client.as_ref(), &inbox, message);
-                inbox.notice(plain(message));
+            Attribution::Call {
+                inbox,
+                client,
+                is_sure,
+                ..
+            } if !several || during.is_some() || is_local => {
+                self.tell_caller(client.as_ref(), &inbox, is_sure, message);
             }
             Attribution::Nobody | Attribution::Several if !several => {
                 self.broadcast(&plain(message));

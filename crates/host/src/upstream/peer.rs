@@ -39,6 +39,7 @@ impl Connection {
                 inbox,
                 client,
                 over,
+                ..
             } => {
                 let asked = self.question(message, client.as_deref(), over, Some(request));
                 let Some(input) = asked else { return };
@@ -71,6 +72,7 @@ impl Connection {
                     inbox,
                     client: Some(client),
                     over,
+                    ..
                 } if owner.lets(&client) => {
                     let asked = self.question(message, Some(&client), over, Some(request));
                     let Some(input) = asked else { return };

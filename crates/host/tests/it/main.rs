@@ -10,4 +10,5 @@ mod observe;
 mod states;
 mod subscriptions;
 mod waiting;
+mod whose;
 mod wide;

@@ -202,6 +202,14 @@ impl Scripted {
                 }
                 said("met")
             }
+            "log" => {
+                let params = json!({"level": "error", "data": "a word"});
+                send(
+                    sender,
+                    &json!({"jsonrpc": "2.0", "method": "notifications/message", "params": params}),
+                );
+                said("logged")
+            }
             "sample" if !sampling => said("sampling was not declared"),
             "sample" => {
                 let question = json!({

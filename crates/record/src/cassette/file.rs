@@ -17,12 +17,22 @@ const BEGINNING: &str = "calls-";
 
 /// The text of a cassette of these calls, without secrets.
 pub fn text(by: &str, at: DateTime<Utc>, hellos: &[Hello], calls: &[Call]) -> String {
-    let hellos = hellos.iter().cloned().map(shown_hello).collect();
-    let mut text = Line::Header(header(by, at), hellos).text();
+    let mut text = first_line(by, at, hellos.to_vec());
     for call in calls {
-        text.push_str(&Line::Call(shown_call(call.clone())).text());
+        text.push_str(&line_of(call.clone()));
     }
     text
+}
+
+/// What a cassette begins with, without secrets.
+pub(super) fn first_line(by: &str, at: DateTime<Utc>, hellos: Vec<Hello>) -> String {
+    let hellos = hellos.into_iter().map(shown_hello).collect();
+    Line::Header(header(by, at), hellos).text()
+}
+
+/// The line of a call, without secrets.
+pub(super) fn line_of(call: Call) -> String {
+    Line::Call(shown_call(call)).text()
 }
 
 fn header(by: &str, at: DateTime<Utc>) -> Header {

@@ -31,7 +31,7 @@ pub mod replay;
 pub mod verify;
 
 pub use compare::{Difference, differences};
-pub use export::export;
+pub use export::Export;
 pub use fault::{Incomparable, LineFault};
 pub use file::text;
 pub use junit::junit;

@@ -26,6 +26,7 @@ pub use redact::redact;
 pub use view::Secrets;
 
 use crate::limits;
+use bytes::Bytes;
 use parking_lot::Mutex;
 use ring::Ring;
 use std::{
@@ -247,10 +248,7 @@ impl Tap {
 
     /// How many bytes the messages of a call have: looking through them takes its time.
     pub fn weight(&self, number: u64) -> usize {
-        let kept = self.ring.of_call(number);
-        kept.map_or(0, |(messages, _)| {
-            messages.iter().map(|one| one.length).sum()
-        })
+        self.ring.weight(number)
     }
 
     /// One call with its messages, as far as somebody may see them.
@@ -258,6 +256,28 @@ impl Tap {
         let entry = self.list.get(number)?;
         let kept = self.seen(number, sees);
         Some(view::detail(&entry, kept, secrets))
+    }
+
+    /// What was said between us and a call's server, as far as somebody may see it: when, in
+    /// milliseconds since its first message, whether the server said it, and what.
+    pub(crate) fn at_server(
+        &self,
+        number: u64,
+        sees: Sees,
+        secrets: Secrets,
+    ) -> Option<Vec<(u64, bool, Bytes)>> {
+        let (messages, _) = self.seen(number, sees)?;
+        let begun = messages.first()?.at;
+        let each = messages.iter().filter_map(|one| {
+            let from_server = match one.edge {
+                Edge::ToServer => false,
+                Edge::FromServer => true,
+                Edge::FromClient | Edge::ToClient => return None,
+            };
+            let told = view::message(one, one.at - begun, secrets);
+            Some((told.at / 1000, from_server, Bytes::from(told.text?)))
+        });
+        Some(each.collect())
     }
 
     /// What a call's client asked for, as it wrote it; with secrets. For making it again.

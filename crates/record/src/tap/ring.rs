@@ -13,6 +13,7 @@
 mod head;
 mod large;
 mod log;
+mod reading;
 
 use crate::limits;
 use bytes::Bytes;
@@ -20,11 +21,7 @@ use head::{HEAD, Head, How};
 use large::{Copied, Large};
 use log::Log;
 use parking_lot::Mutex;
-use std::{
-    collections::VecDeque,
-    mem::size_of,
-    time::{Duration, Instant},
-};
+use std::{collections::VecDeque, mem::size_of, time::Instant};
 use switchboard_host::observe::Edge;
 
 /// A message that crossed.
@@ -57,11 +54,24 @@ struct Place {
     over: u64,
     /// Where its last message stands, once there is one.
     last: Option<u64>,
-    messages: u32,
-    missing: u32,
+    messages: u16,
+    /// Those of them that are not kept, but for their heads.
+    textless: u16,
+    /// Those that came when there were as many as may be.
+    further: u32,
     /// What its messages take.
     cost: usize,
     large: Option<Box<Large>>,
+}
+
+// They are counted in few bits: a place is small.
+const _: () = assert!(limits::TAP_MESSAGES <= u16::MAX as usize);
+
+impl Place {
+    /// How many of its messages are not kept.
+    fn missing(&self) -> u32 {
+        u32::from(self.textless) + self.further
+    }
 }
 
 /// Messages are compared by so many bytes at once.
@@ -90,6 +100,8 @@ struct Kept {
     /// The bytes of all that is large.
     large: usize,
     dropped: u64,
+    /// How often all was forgotten.
+    cleared: u64,
     cap: usize,
 }
 
@@ -154,13 +166,6 @@ impl Ring {
         Copied::of(pieces, *known.unwrap_or_default(), most)
     }
 
-    /// The messages of a call, and how many more there were.
-    pub(crate) fn of_call(&self, call: u64) -> Option<(Vec<Crossing>, u32)> {
-        let mut kept = self.kept.lock();
-        let missing = kept.place(call)?.missing;
-        Some((kept.messages(call, self.since), missing))
-    }
-
     pub(crate) fn has(&self, call: u64) -> bool {
         self.kept.lock().place(call).is_some()
     }
@@ -186,6 +191,7 @@ impl Ring {
         let mut kept = self.kept.lock();
         *kept = Kept {
             dropped: kept.dropped,
+            cleared: kept.cleared + 1,
             ..Kept::of(self.cap)
         };
     }
@@ -204,6 +210,7 @@ impl Kept {
             calls: 0,
             large: 0,
             dropped: 0,
+            cleared: 0,
             cap,
         }
     }
@@ -262,7 +269,8 @@ impl Kept {
                 },
             );
             self.calls -= 1;
-            self.dropped += u64::from(place.messages);
+            // Those without a text were counted when they came.
+            self.dropped += u64::from(place.messages - place.textless);
             self.large -= place.large.map_or(0, |large| large.bytes());
         }
         // Those that are first are there, so that the log begins with the first of them.
@@ -292,8 +300,8 @@ impl Kept {
         let Some(place) = self.places.get(index(call)) else {
             return false;
         };
-        if place.messages as usize >= limits::TAP_MESSAGES {
-            self.places[index(call)].missing += 1;
+        if usize::from(place.messages) >= limits::TAP_MESSAGES {
+            self.places[index(call)].further += 1;
             return false;
         }
         let (mut same, mut own, mut new, mut how) = match &told.large {
@@ -347,7 +355,7 @@ impl Kept {
         place.last = Some(at);
         place.messages += 1;
         place.cost += HEAD + own + new;
-        place.missing += u32::from(!has_room);
+        place.textless += u16::from(!has_room);
         has_room
     }
 
@@ -363,40 +371,6 @@ impl Kept {
         let ((_, these), (_, those)) = (piece.as_rchunks::<SAME>(), there.as_rchunks::<SAME>());
         let both = these.iter().rev().zip(those.iter().rev());
         both.take_while(|(one, other)| one == other).count() * SAME
-    }
-
-    /// The messages of a call, for whoever reads them.
-    fn messages(&self, call: u64, since: Instant) -> Vec<Crossing> {
-        let mut all = Vec::new();
-        let Some(place) = self.places.get(index(call)) else {
-            return all;
-        };
-        let mut next = place.last;
-        while let Some((head, own)) = next.and_then(|at| Head::read(self.log.at(at))) {
-            next = head.before;
-            let text = match head.how {
-                How::Nowhere => None,
-                How::Here => {
-                    let before = next.and_then(|at| Head::read(self.log.at(at)));
-                    let before = before.map_or(&b""[..], |(_, before)| before);
-                    let same = before.len().saturating_sub(head.same as usize);
-                    let same = if head.same == 0 { b"" } else { &before[same..] };
-                    Some(Text(vec![[own, same].concat().into()]))
-                }
-                How::Parts => {
-                    let large = place.large.as_deref();
-                    Some(Text(large.map_or_else(Vec::new, |large| large.parts(own))))
-                }
-            };
-            all.push(Crossing {
-                at: since + Duration::from_nanos(head.at),
-                edge: head.edge,
-                length: head.length as usize,
-                text,
-            });
-        }
-        all.reverse();
-        all
     }
 }
 

@@ -139,7 +139,8 @@ pub(super) fn detail(
     }
 }
 
-fn message(one: &Crossing, since: Duration, secrets: Secrets) -> Crossed {
+/// A message, by itself.
+pub(super) fn message(one: &Crossing, since: Duration, secrets: Secrets) -> Crossed {
     let text = one.text.as_ref().map(|text| {
         let text = text.to_vec();
         String::from_utf8(text)

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde::Serialize;
 use switchboard_api::Refused;
-use switchboard_gateway::{Controlled, EventBytes, Said, Written};
+use switchboard_gateway::{Controlled, EventBytes, Pieces, Said};
 
 /// An answer, or why there is none.
 pub(crate) type Answer = Result<Reply, No>;
@@ -12,10 +12,10 @@ pub(crate) type Answer = Result<Reply, No>;
 pub(crate) enum Reply {
     /// A value.
     Json(String),
-    /// A page of another kind.
-    Page(Written),
     /// Events as they come.
     Events(EventBytes),
+    /// A page of another kind, as it is made.
+    Pieces(Pieces),
 }
 
 impl Reply {
@@ -140,13 +140,13 @@ impl From<Reply> for Controlled {
         let status = StatusCode::OK;
         match reply {
             Reply::Json(json) => Self::json(status, json),
-            Reply::Page(page) => Self {
-                status,
-                said: Said::Page(page),
-            },
             Reply::Events(events) => Self {
                 status,
                 said: Said::Events(events),
+            },
+            Reply::Pieces(pieces) => Self {
+                status,
+                said: Said::Pieces(pieces),
             },
         }
     }

@@ -2,6 +2,7 @@
 
 mod export;
 mod follow;
+mod handing;
 mod make;
 mod replay;
 mod search;

@@ -192,12 +192,19 @@ impl Client {
         received(sent.await?).await
     }
 
-    /// A page as it is, of whatever kind.
+    /// A page that may be long, piece by piece.
     ///
     /// # Errors
     /// What it said, or why it said nothing.
-    pub async fn page(&self, path: &str) -> Result<Bytes, ClientError> {
-        self.asked(Method::GET, path, Bytes::new()).await
+    pub async fn pieces(&self, path: &str) -> Result<Pieces, ClientError> {
+        let answered = self.send(Method::GET, path, Bytes::new()).await?;
+        if answered.response.status() != StatusCode::OK {
+            return Err(refused(answered.response).await);
+        }
+        Ok(Pieces {
+            body: answered.response.into_body(),
+            _connection: answered.connection,
+        })
     }
 
     /// What changes from now on; `query` is what follows `events?`.
@@ -309,18 +316,47 @@ async fn refused(response: Response<Incoming>) -> ClientError {
 async fn whole(response: Response<Incoming>) -> Result<Bytes, ClientError> {
     let mut body = response.into_body();
     let mut all = BytesMut::new();
-    loop {
-        let frame = timeout(limits::API_ANSWER, body.frame()).await;
-        let Some(frame) = frame.map_err(|_| ClientError::Silent)? else {
-            return Ok(all.freeze());
-        };
-        let frame = frame.map_err(io::Error::other)?;
-        if let Some(data) = frame.data_ref() {
-            all.extend_from_slice(data);
-        }
+    while let Some(piece) = next_piece(&mut body).await? {
+        all.extend_from_slice(&piece);
         if all.len() > limits::CONTROL_ANSWER_BYTES {
             return Err(ClientError::unfit("its answer is too long"));
         }
+    }
+    Ok(all.freeze())
+}
+
+/// The next of what it says; nothing where that was all.
+async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, ClientError> {
+    loop {
+        let frame = timeout(limits::API_ANSWER, body.frame()).await;
+        let Some(frame) = frame.map_err(|_| ClientError::Silent)? else {
+            return Ok(None);
+        };
+        if let Ok(data) = frame.map_err(io::Error::other)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+}
+
+/// A page that may be long, as it comes.
+pub struct Pieces {
+    body: Incoming,
+    _connection: AbortOnDropHandle<()>,
+}
+
+impl std::fmt::Debug for Pieces {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pieces")
+    }
+}
+
+impl Pieces {
+    /// The next piece; nothing where that was all.
+    ///
+    /// # Errors
+    /// Why there is nothing more, and the page is not whole.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, ClientError> {
+        next_piece(&mut self.body).await
     }
 }
 

@@ -37,7 +37,7 @@ mod tools;
 mod without;
 
 pub(crate) use apps::Frames;
-pub use client::{Client, ClientError, Events};
+pub use client::{Client, ClientError, Events, Pieces};
 pub(crate) use out::{ANSWERS, take as take_answer};
 pub(crate) use router::{VERSION, answer, may};
 pub use switchboard_api as types;

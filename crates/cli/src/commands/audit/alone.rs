@@ -5,19 +5,7 @@ use crate::{
     context::Context,
     failure::{Code, Failure},
 };
-use clap::Args;
 use std::convert::Infallible;
-
-/// Whose records: those of this machine.
-#[derive(Clone, Debug, Default, Args)]
-pub struct OfCluster {}
-
-impl OfCluster {
-    /// They are never those of a cluster.
-    pub fn shared(&self) -> Option<Infallible> {
-        None
-    }
-}
 
 /// Never done.
 pub fn search(_: &Context, shared: &Infallible, _: &Options) -> Result<Code, Failure> {

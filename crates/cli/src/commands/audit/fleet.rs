@@ -2,48 +2,14 @@
 
 use super::{Options, Shown};
 use crate::{
-    commands::cluster::{Shared, nats},
+    commands::cluster::Shared,
     context::Context,
     failure::{Code, Failure},
     life,
     show::{out, safe},
 };
-use clap::Args;
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use switchboard::cluster::{Checked, Recorded};
-
-/// Whose records: those of this machine, or of all replicas.
-#[derive(Clone, Debug, Default, Args)]
-pub struct OfCluster {
-    /// What all replicas of a cluster have recorded, whose NATS is there; several addresses with
-    /// commas
-    #[arg(
-        long,
-        value_name = "URL",
-        value_delimiter = ',',
-        value_parser = nats,
-        requires = "cluster_key_file"
-    )]
-    cluster: Vec<String>,
-    /// The file with the cluster's key
-    #[arg(long, value_name = "FILE", requires = "cluster")]
-    cluster_key_file: Option<PathBuf>,
-    /// A file with what NATS lets us in by: credentials that it made, or USER:PASSWORD
-    #[arg(long, value_name = "FILE", requires = "cluster")]
-    cluster_creds: Option<PathBuf>,
-}
-
-impl OfCluster {
-    /// Where they are, if those of a cluster are meant.
-    pub fn shared(&self) -> Option<Shared> {
-        Some(Shared {
-            cluster: self.cluster.clone(),
-            cluster_key_file: self.cluster_key_file.clone()?,
-            cluster_creds: self.cluster_creds.clone(),
-        })
-    }
-}
 
 /// Shows what was asked for.
 pub fn search(context: &Context, shared: &Shared, options: &Options) -> Result<Code, Failure> {

@@ -3,6 +3,7 @@
 use super::{beside, child, link::Line, newest::Newest};
 use crate::context::Context;
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -191,17 +192,25 @@ impl Effects {
 /// Asks a gateway, and what it says.
 async fn answer(client: &Client, ask: &Ask, directory: &Path) -> Result<Vec<u8>, Refused> {
     let request = ask.request();
+    if let Ask::Export { file, .. } = ask {
+        save(client, &request.path, &directory.join(file)).await?;
+        return Ok(Vec::new());
+    }
     let body = request.body.unwrap_or_default();
     let asked = client.text(request.verb, &request.path, body, ask.is_call());
     let text = asked.await.map_err(refused)?;
-    let Ask::Export { file, .. } = ask else {
-        return Ok(text.into());
-    };
-    // Nothing that is there is written over.
-    match private::write_new(&directory.join(file), &text) {
-        Ok(()) => Ok(Vec::new()),
-        Err(error) => Err(gone(&error.to_string())),
+    Ok(text.into())
+}
+
+/// Writes what may be long into a new file: nothing that is there is written over.
+async fn save(client: &Client, path: &str, file: &Path) -> Result<(), Refused> {
+    let failed = |error: io::Error| gone(&error.to_string());
+    let mut pieces = client.pieces(path).await.map_err(refused)?;
+    let mut new = private::New::begin(file).map_err(failed)?;
+    while let Some(piece) = pieces.next().await.map_err(refused)? {
+        new.add(&piece).map_err(failed)?;
     }
+    new.place().map_err(failed)
 }
 
 fn refused(error: ClientError) -> Refused {

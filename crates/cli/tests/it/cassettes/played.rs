@@ -257,3 +257,26 @@ async fn calls_that_are_kept_are_exported() {
     let none = world.run(&["traffic", "export", "server:nobody"]).await;
     assert_ne!(none.code, Some(0), "{none:?}");
 }
+
+/// However much that is: it comes piece by piece.
+#[tokio::test]
+async fn all_that_is_kept_is_exported() {
+    let world = World::with(&servers([("left", echo(&[]))]));
+    let _gateway = world.gateway_with(&["--tap"]).await;
+    let mut asker = player(&world, &["serve", "--gateway"]).await;
+    let (calls, size) = (10, 1024 * 1024);
+    for number in 0..calls {
+        let nonce = format!("{number}{}", " word".repeat(size / 5));
+        call(&mut asker, "left__echo", json!({"nonce": nonce})).await;
+    }
+    let ran = world.run(&["traffic", "export", "tool:echo"]).await.ok();
+    // Asked and answered.
+    assert!(ran.out.len() > 2 * calls * size, "{} bytes", ran.out.len());
+    let is_call = |line: &&str| line.contains("\"tools/call\"");
+    assert_eq!(ran.out.lines().filter(is_call).count(), calls);
+    let file = world.write("home/left.mcp.jsonl", &ran.out);
+    let mut client = player(&world, &["replay", &file.display().to_string()]).await;
+    let nonce = format!("7{}", " word".repeat(size / 5));
+    let answer = call(&mut client, "echo", json!({"nonce": nonce})).await;
+    assert!(answer["result"]["content"].is_array(), "{answer}");
+}

@@ -7,6 +7,7 @@ mod away;
 mod gone;
 mod guesses;
 mod history;
+mod load;
 mod many;
 mod nemeses;
 mod posted;
@@ -24,7 +25,6 @@ use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 use switchboard_testkit::{
     HttpClient, LEGACY, Program, Reply,
-    history::{Caller, History, Work},
     nats::Nats,
     world::{World, address, echo_http, kill, servers, worker_of},
 };
@@ -165,18 +165,6 @@ impl Fleet {
             .arg(certificate)
             .args(more)
             .spawn()
-    }
-
-    /// Clients that ask all replicas in turn for the same work, each of them first at
-    /// another; what happens to them is noted.
-    async fn callers(&self, count: usize, history: &History, work: &Work) -> Vec<Caller> {
-        let places: Vec<String> = self.replicas.iter().map(|it| it.url.clone()).collect();
-        let mut callers = Vec::with_capacity(count);
-        for at in places.iter().cycle().take(count) {
-            let caller = Caller::new(&format!("{at}/mcp"), history, work).await;
-            callers.push(caller.spraying(&places));
-        }
-        callers
     }
 
     /// What `cluster status` says.

@@ -1,18 +1,16 @@
 //! What else is done to a cluster while clients ask all replicas in turn: replicas that are
 //! paused for longer than they are waited for, several that die at once, networks that come
-//! apart, a disk of NATS that is full. What happened is noted, and decided afterwards.
+//! apart, a disk of NATS that is full.
 
-use super::{Fleet, Replica};
+use super::{Fleet, Replica, load::Load};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{net::TcpListener, time::Duration};
 use switchboard_testkit::{
     gate::Gate,
-    history::{History, Lanes, What, Work, check},
     nats::Nats,
     world::{soak_rounds, soak_seed, worker_of},
 };
 
-const LONG: Duration = Duration::from_secs(180);
 /// Longer than what a replica says of itself lasts.
 const PAUSE: Duration = Duration::from_secs(15);
 /// Clients that call at the same time.
@@ -98,50 +96,16 @@ async fn suffer(fleet: &mut Fleet, hurts: Hurts, one: usize) {
     }
 }
 
-/// A history under load: what is done, as often as it is asked for.
-struct Load {
-    lanes: Lanes,
-    history: History,
-    effects: std::path::PathBuf,
-}
-
-impl Load {
-    async fn begin(fleet: &Fleet) -> Self {
-        let history = History::default();
-        let effects = fleet.world.path("effects");
-        let work = Work {
-            tool: "far__progress".into(),
-            effects: effects.clone(),
-            steps: 8,
-            interval: 15,
-        };
-        let lanes = Lanes::begin(fleet.callers(LANES, &history, &work).await);
-        Self {
-            lanes,
-            history,
-            effects,
-        }
-    }
-
-    async fn hurts(&self, what: impl std::fmt::Debug, hurting: impl Future<Output = ()>) {
-        self.lanes.answered(30, LONG).await;
-        println!("{what:?}");
-        self.history.note(What::Hurt);
+/// Does it between calls that are answered.
+async fn amid(load: &Load, what: impl std::fmt::Debug, hurting: impl Future<Output = ()>) {
+    load.answered(30).await;
+    println!("{what:?}");
+    // It is well again once calls are answered as before.
+    let hurting = async {
         hurting.await;
-        self.lanes.answered(10, LONG).await;
-        self.history.note(What::Well);
-    }
-
-    async fn end(self) {
-        self.lanes.answered(30, LONG).await;
-        self.lanes.end().await;
-        let notes = self.history.with_effects(&self.effects);
-        assert_eq!(check(&notes), []);
-        let answered = notes
-            .iter()
-            .filter(|it| matches!(it.what, What::Answered { .. }));
-        println!("{} calls answered", answered.count());
-    }
+        load.answered(10).await;
+    };
+    load.hurts(hurting).await;
 }
 
 /// One of them a round, by its seed.
@@ -156,11 +120,12 @@ async fn no_promise_is_broken_by_pauses_pairs_and_a_full_disk() {
         false => Nats::three().await,
     };
     let mut fleet = Fleet::on(nats, 3).await;
-    let load = Load::begin(&fleet).await;
+    let load = fleet.work(LANES, "far__progress").await;
     for (seed, hurts) in each {
         let one = (seed / ALL.len()) % 3;
-        load.hurts(hurts, suffer(&mut fleet, hurts, one)).await;
+        amid(&load, hurts, suffer(&mut fleet, hurts, one)).await;
     }
+    load.answered(30).await;
     load.end().await;
 }
 
@@ -193,7 +158,7 @@ async fn no_promise_is_broken_where_the_network_comes_apart() {
         to_it.push(comes);
     }
     fleet.until_all_are_known().await;
-    let load = Load::begin(&fleet).await;
+    let load = fleet.work(LANES, "far__progress").await;
     for seed in first..first + rounds {
         let one = (seed / 3) % 3;
         let cut: Vec<&Gate> = match seed % 3 {
@@ -206,7 +171,8 @@ async fn no_promise_is_broken_where_the_network_comes_apart() {
             tokio::time::sleep(PAUSE).await;
             cut.iter().for_each(|gate| gate.open());
         };
-        load.hurts(("cut off", seed % 3, one), hurting).await;
+        amid(&load, ("cut off", seed % 3, one), hurting).await;
     }
+    load.answered(30).await;
     load.end().await;
 }

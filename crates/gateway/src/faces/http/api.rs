@@ -4,7 +4,7 @@
 
 use super::{
     Entered, Face,
-    body::Body,
+    body::{Body, Coming},
     event_stream, read,
     reply::{self, Refusal},
     request::resource,
@@ -15,7 +15,7 @@ use crate::{
     limits,
 };
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt, stream};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
     request::Parts,
@@ -248,10 +248,9 @@ pub(super) fn refusal(status: StatusCode, text: &str) -> Response<Body> {
 
 /// An answer, counted for whoever asked until it is read: one who reads none of many has no
 /// more of them made.
-fn counted(face: &Face, who: &Asker, text: String) -> Result<Payload, Full> {
-    let text = Bytes::from(text);
+fn counted(face: &Face, who: &Asker, text: Bytes) -> Result<Bytes, Full> {
     if text.len() < COUNTED_BYTES {
-        return Ok(text.into());
+        return Ok(text);
     }
     let share = match who {
         Asker::Client(admission) => admission.share().clone(),
@@ -262,7 +261,7 @@ fn counted(face: &Face, who: &Asker, text: String) -> Result<Payload, Full> {
         }
     };
     match share.has_room() {
-        true => Ok(share.keep(text).into()),
+        true => Ok(share.keep(text)),
         false => Err(share.full()),
     }
 }
@@ -280,7 +279,7 @@ fn no_room(full: &Full) -> Response<Body> {
 
 fn response(face: &Arc<Face>, answer: Controlled, who: &Asker) -> Response<Body> {
     let mut response = match answer.said {
-        Said::Page(page) => match counted(face, who, page.text) {
+        Said::Page(page) => match counted(face, who, page.text.into()) {
             Ok(text) => reply::page(page.content_type, text),
             Err(full) => return no_room(&full),
         },
@@ -288,6 +287,10 @@ fn response(face: &Arc<Face>, answer: Controlled, who: &Asker) -> Response<Body>
             let ended = ended(face.clone(), who.clone());
             let events = events.take_until(Box::pin(ended));
             event_stream::events(events.map(io::Result::Ok), event_stream::ALIVE)
+        }
+        Said::Pieces(page) => {
+            let pieces = until_ended(face.clone(), who.clone(), page.pieces);
+            reply::pieces(page.content_type, Box::pin(pieces))
         }
     };
     *response.status_mut() = answer.status;
@@ -298,6 +301,30 @@ fn response(face: &Arc<Face>, answer: Controlled, who: &Asker) -> Response<Body>
         headers.insert(header::WWW_AUTHENTICATE, challenge);
     }
     response
+}
+
+/// Pieces of a page, each counted for whoever asked. Where they may not be told any more it
+/// breaks off, so that nobody takes it for whole.
+fn until_ended(
+    face: Arc<Face>,
+    who: Asker,
+    pieces: Coming,
+) -> impl Stream<Item = io::Result<Bytes>> {
+    let ended = Box::pin(ended(face.clone(), who.clone()));
+    stream::unfold(Some((pieces, ended)), move |state| {
+        let (face, who) = (face.clone(), who.clone());
+        async move {
+            let (mut pieces, mut ended) = state?;
+            let piece = tokio::select! {
+                piece = pieces.next() => piece?,
+                () = &mut ended => Err(io::Error::other("whoever asked may not ask any more")),
+            };
+            let full = |full: Full| io::Error::other(full.to_string());
+            let piece = piece.and_then(|piece| counted(&face, &who, piece).map_err(full));
+            let rest = piece.is_ok().then_some((pieces, ended));
+            Some((piece, rest))
+        }
+    })
 }
 
 /// Waits until whoever asked may not be told any more.

@@ -127,15 +127,8 @@ impl EventLog {
         let mut state = self.state.lock();
         let oldest = state.events.front().map_or(state.first, |it| it.number);
         let oldest = oldest.min(state.first);
-        // Two lives may have written at the same time, for a moment.
-        let mut earlier = stored.events;
-        earlier.sort_by_key(|(number, _)| *number);
-        earlier.dedup_by_key(|(number, _)| *number);
-        for (number, text) in earlier
-            .into_iter()
-            .rev()
-            .filter(|(number, _)| *number < oldest)
-        {
+        let earlier = stored.events.into_iter().rev();
+        for (number, text) in earlier.filter(|(number, _)| *number < oldest) {
             if state.events.len() >= limits::STREAM_EVENTS
                 || state.bytes + text.len() > limits::STREAM_BYTES
             {

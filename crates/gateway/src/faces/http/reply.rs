@@ -1,6 +1,6 @@
 //! Responses that are not streams.
 
-use super::body::Body;
+use super::body::{Body, Coming};
 use crate::door::Refused;
 use http::{HeaderValue, Response, StatusCode, header};
 use std::borrow::Cow;
@@ -63,7 +63,16 @@ pub(super) fn plain(status: StatusCode, text: impl Into<bytes::Bytes>) -> Respon
 
 /// A page of text.
 pub(super) fn page(content_type: &'static str, text: impl Into<Payload>) -> Response<Body> {
-    let mut response = Response::new(Body::from(text.into()));
+    typed(content_type, Body::from(text.into()))
+}
+
+/// The same as it is made.
+pub(super) fn pieces(content_type: &'static str, pieces: Coming) -> Response<Body> {
+    typed(content_type, Body::Stream(pieces))
+}
+
+fn typed(content_type: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));

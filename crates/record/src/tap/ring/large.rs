@@ -78,25 +78,35 @@ impl Large {
         })
     }
 
-    /// The parts of a message, of which this is the list.
-    pub(super) fn parts(&self, listed: &[u8]) -> Vec<Bytes> {
-        let (numbers, _) = listed.as_chunks::<PART>();
-        let mut numbers = numbers.iter().map(|number| u64::from_le_bytes(*number));
-        let count = numbers.next().unwrap_or_default() as usize;
-        let mut rest = listed.get(PART * (1 + count)..).unwrap_or_default();
-        let parts = numbers.take(count).filter_map(|number| {
-            let (length, which) = (number as u32 as usize, (number >> 32) as usize);
-            match which.checked_sub(1) {
-                Some(which) => self.pieces.get(which).cloned(),
-                None => {
-                    let (here, after) = rest.split_at_checked(length)?;
-                    rest = after;
-                    Some(Bytes::copy_from_slice(here))
-                }
-            }
+    /// Those of a message's parts that are large, of which this is the list, in its order.
+    pub(super) fn listed(&self, list: &[u8]) -> Vec<Bytes> {
+        let which = parts(list).filter_map(|(_, which)| which);
+        which
+            .filter_map(|which| self.pieces.get(which).cloned())
+            .collect()
+    }
+
+    /// The parts of a message, of which this is the list and these are the large ones.
+    pub(super) fn parts(list: &Bytes, large: Vec<Bytes>) -> Vec<Bytes> {
+        let mut large = large.into_iter();
+        let mut rest = list.slice(list.len().min(PART * (1 + parts(list).count()))..);
+        let parts = parts(list).filter_map(|(length, which)| match which {
+            Some(_) => large.next(),
+            None => (length <= rest.len()).then(|| rest.split_to(length)),
         });
         parts.collect()
     }
+}
+
+/// How long each part in this list is, and which of the large pieces it is, if it is one.
+fn parts(list: &[u8]) -> impl Iterator<Item = (usize, Option<usize>)> {
+    let (numbers, _) = list.as_chunks::<PART>();
+    let mut numbers = numbers.iter().map(|number| u64::from_le_bytes(*number));
+    let count = numbers.next().unwrap_or_default() as usize;
+    numbers.take(count).map(|number| {
+        let which = (number >> 32) as usize;
+        (number as u32 as usize, which.checked_sub(1))
+    })
 }
 
 impl Copied {

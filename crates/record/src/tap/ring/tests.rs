@@ -299,3 +299,87 @@ fn what_gave_way_does_not_begin_again_in_the_middle() {
         &payload(Bytes::from_static(b"asked"))
     ));
 }
+
+/// It is dropped when it comes, and not once more with its call.
+#[test]
+fn what_has_no_text_is_counted_once() {
+    let ring = Ring::of(1024 * 1024);
+    ring.keep(1, Edge::FromClient, &payload(Bytes::from_static(b"{}")));
+    let huge = Bytes::from(vec![b'x'; 900_000]);
+    ring.keep(1, Edge::FromServer, &payload(huge));
+    assert_eq!(ring.dropped(), 1);
+    let mut call = 1;
+    while ring.has(1) {
+        call += 1;
+        let one = payload(Bytes::from(vec![b'x'; 2000]));
+        ring.keep(call, Edge::FromClient, &one);
+    }
+    let gone = call - ring.len() as u64;
+    assert_eq!(ring.dropped(), gone + 1);
+}
+
+/// It is copied a few at a time, and told as if it were at once.
+#[test]
+fn a_call_of_many_messages_is_read_whole() {
+    let ring = Ring::of(4 * 1024 * 1024);
+    let mut all = Vec::new();
+    for number in 0..300_usize {
+        // Those that are as long as the one before end as it does; every tenth is large.
+        let size = if number % 10 == 0 { 5_000 } else { 900 };
+        let text = format!("{number}:{}", "x".repeat(size + number / 3));
+        let edge = if number == 0 {
+            Edge::FromClient
+        } else {
+            Edge::FromServer
+        };
+        ring.keep(1, edge, &payload(Bytes::from(text.clone())));
+        all.push(text);
+    }
+    let (messages, missing) = ring.of_call(1).unwrap();
+    assert_eq!(missing, 0);
+    let texts = messages
+        .iter()
+        .map(|one| one.text.as_ref().unwrap().to_vec());
+    let texts: Vec<Vec<u8>> = texts.collect();
+    assert!(texts.iter().eq(all.iter().map(String::as_bytes)));
+    let weight: usize = all.iter().map(String::len).sum();
+    assert_eq!(ring.weight(1), weight);
+    assert_eq!(ring.weight(2), 0);
+}
+
+/// Whoever reads while calls come and go, and while all is forgotten, reads one call or none.
+#[test]
+fn what_gives_way_while_it_is_read_is_not_there() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let ring = Ring::of(256 * 1024);
+    let (newest, rounds) = (AtomicU64::new(0), 2_000);
+    let told = |call: u64| call.to_string().repeat(600);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for call in 1..=rounds {
+                let one = payload(Bytes::from(told(call)));
+                ring.keep(call, Edge::FromClient, &one);
+                newest.store(call, Ordering::Release);
+                for _ in 0..20 {
+                    ring.keep(call, Edge::FromServer, &one);
+                }
+                if call % 97 == 0 {
+                    ring.clear();
+                    // The same call may go on in what is new then.
+                    ring.keep(call, Edge::FromClient, &one);
+                }
+            }
+        });
+        let mut last = 0;
+        while last < rounds {
+            last = newest.load(Ordering::Acquire);
+            for call in [last, last.saturating_sub(3)] {
+                let (messages, _) = ring.of_call(call).unwrap_or_default();
+                for one in messages {
+                    let text = one.text.map(|text| text.to_vec());
+                    assert!(text.is_none_or(|text| text == told(call).as_bytes()));
+                }
+            }
+        }
+    });
+}

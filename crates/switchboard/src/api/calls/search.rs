@@ -7,11 +7,15 @@ use super::super::{
     answer::No,
     asking::{Ask, Who},
 };
+use super::handing::{Coming, Handed, Handing};
 use crate::limits;
+use futures_util::{StreamExt, stream};
 use parking_lot::Mutex;
 use std::{
     cell::Cell,
     collections::HashMap,
+    future::ready,
+    io,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -120,6 +124,16 @@ pub(super) struct Looking {
 }
 
 impl Looking {
+    fn new(tap: &Arc<Tap>, filter: Filter, ask: &Ask, wanted: &Wanted) -> Self {
+        Self {
+            tap: tap.clone(),
+            filter,
+            who: ask.who.clone(),
+            is_over: wanted.0.clone(),
+            looked: Cell::new(0),
+        }
+    }
+
     /// All calls that whoever asks may know of, the newest first, or `only` one of them.
     pub(super) fn calls(&self, only: Option<u64>) -> impl Iterator<Item = Call> {
         let one = only.and_then(|id| self.tap.call(id));
@@ -170,13 +184,7 @@ pub(super) async fn look<T: Send + 'static>(
 ) -> Result<T, No> {
     let turn = searches.turn(&ask.who.holder()).await?;
     let wanted = Wanted::default();
-    let looking = Looking {
-        tap: tap.clone(),
-        filter,
-        who: ask.who.clone(),
-        is_over: wanted.0.clone(),
-        looked: Cell::new(0),
-    };
+    let looking = Looking::new(tap, filter, ask, &wanted);
     let made = tasks::blocking(move || {
         let made = make(&looking);
         drop(turn);
@@ -185,6 +193,43 @@ pub(super) async fn look<T: Send + 'static>(
     let made = made.await.map_err(|fault| No::broken(&fault));
     drop(wanted);
     made
+}
+
+/// The same for what is long: it is handed on piece by piece, as somebody takes it. Nothing
+/// where there is no piece.
+pub(super) async fn pieces(
+    searches: &Searches,
+    tap: &Arc<Tap>,
+    filter: Filter,
+    ask: &Ask,
+    make: impl FnOnce(&Looking, &mut Handing) + Send + 'static,
+) -> Result<Option<Coming>, No> {
+    let turn = searches.turn(&ask.who.holder()).await?;
+    let wanted = Wanted::default();
+    let looking = Looking::new(tap, filter, ask, &wanted);
+    let (mut handing, mut handed) = Handing::new();
+    tasks::blocking(move || {
+        make(&looking, &mut handing);
+        handing.end();
+        drop(turn);
+    });
+    let broke_off = || io::Error::other("it broke off");
+    let first = match handed.recv().await {
+        Some(Handed::Piece(first)) => first,
+        Some(Handed::End) => return Ok(None),
+        None => return Err(No::broken(&broke_off())),
+    };
+    let first = stream::once(ready(Ok(first)));
+    let rest = stream::unfold(Some((handed, wanted)), move |state| async move {
+        let (mut handed, wanted) = state?;
+        match handed.recv().await {
+            Some(Handed::Piece(piece)) => Some((Ok(piece), Some((handed, wanted)))),
+            Some(Handed::End) => None,
+            // Whoever made it has ended, and did not say that this was all.
+            None => Some((Err(broke_off()), None)),
+        }
+    });
+    Ok(Some(Box::pin(first.chain(rest))))
 }
 
 /// Looks for something on a thread of its own, in one's turn, for as long as somebody waits
