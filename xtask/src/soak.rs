@@ -475,11 +475,20 @@ fn counted(row: &str, name: &str) -> Option<(u64, u64)> {
 fn commit() -> Result<String> {
     let mut git = Command::new("git");
     git.current_dir(paths::root());
-    let said = git.args(["describe", "--always", "--dirty"]).output()?;
+    let said = git.args(["describe", "--always"]).output()?;
     if !said.status.success() {
         bail!("git does not say which commit this is");
     }
-    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+    let commit = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    // The page itself changes with each round.
+    let mut git = Command::new("git");
+    git.current_dir(paths::root());
+    let page = format!(":!{PAGE}");
+    let same = git.args(["diff", "--quiet", "HEAD", "--", ".", &page]);
+    Ok(match same.status()?.success() {
+        true => commit,
+        false => format!("{commit}-dirty"),
+    })
 }
 
 #[cfg(test)]

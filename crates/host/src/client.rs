@@ -103,6 +103,11 @@ pub trait ClientSink: Send + Sync {
     /// A notification from `server`. Must not block.
     fn notice(&self, server: &Arc<str>, notice: Notice);
 
+    /// Whether anybody hears just now what belongs to no call.
+    fn is_heard(&self) -> bool {
+        true
+    }
+
     /// A question from a server outside any call. Must not block.
     fn ask(&self, input: Input);
 }

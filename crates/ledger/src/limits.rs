@@ -31,6 +31,8 @@ pub const NATS_ANSWER: Duration = Duration::from_secs(5);
 pub const NATS_AGAIN: Duration = Duration::from_secs(2);
 /// How long nodes of NATS are waited for that start together with us.
 pub const NATS_GATHERS: Duration = Duration::from_secs(10);
+/// How long they may take to choose who leads what is kept, when we begin.
+pub const NATS_LEADS: Duration = Duration::from_secs(20);
 /// Requests to NATS that wait for their answer at once.
 pub const NATS_ASKED: usize = 1024;
 /// Renewals of entries that are under way at once.

@@ -4,12 +4,15 @@
 //! Where instructions stay and misses grow, it is memory that more clients cost.
 
 use super::callgrind::texts;
-use super::instructions::{Parts, stdio};
+use super::instructions::{Parts, counted, stdio};
+use super::nginx;
 use super::subjects::upstream;
+use super::window::Window;
 use crate::{paths, table::Table};
 use anyhow::{Context, Result};
-use serde_json::{Value, json};
-use std::{collections::BTreeMap, path::Path};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use std::{collections::BTreeMap, path::Path, process::Command};
 
 /// Calls that are counted, of all clients together.
 const CALLS: u64 = 2560;
@@ -25,34 +28,32 @@ pub fn run(built: Option<&str>) -> Result<()> {
     let server = paths::program(profile, "echo-server")?;
     let http = upstream(&server, &scratch)?;
     let ways = [
-        ("stdio", stdio(&server)),
-        ("HTTP", json!({"type": "http", "url": http.url})),
+        ("nginx", json!(null)),
+        ("to stdio", stdio(&server)),
+        ("to HTTP", json!({"type": "http", "url": http.url})),
     ];
-    let heads = [
-        "server",
-        "clients",
-        "instructions",
-        "code",
-        "data",
-        "memory",
-    ];
+    let heads = ["", "clients", "instructions", "code", "data", "memory"];
     let mut table = Table::new(heads);
     for (way, entry) in ways {
         for clients in CLIENTS {
-            let entries: Value = json!({"echo": entry});
             let keep = scratch.join(format!("{way}-{clients}"));
+            std::fs::create_dir_all(&keep)?;
+            let is_nginx = entry.is_null();
             let parts = Parts {
                 program: &program,
                 load: &load,
-                entries,
-                path: "/mcp/echo",
+                entries: json!({"echo": entry}),
+                path: if is_nginx { "" } else { "/mcp/echo" },
                 // As it is where calls are not fifty times as slow: an answer that takes long
                 // would come as events.
                 asks: vec!["--json", "--clients", clients],
                 calls: CALLS,
                 valgrind: &["--cache-sim=yes"],
             };
-            parts.each(&[], Some(&keep))?;
+            match is_nginx {
+                true => nginx(&parts, &http.url, &keep)?,
+                false => drop(parts.each(&[], Some(&keep))?),
+            }
             let events = Events::of(&keep)?;
             let each = |names: &[&str]| format!("{:.0}", events.sum(names) / CALLS as f64);
             table.row([
@@ -68,6 +69,25 @@ pub fn run(built: Option<&str>) -> Result<()> {
     println!("for one call of 200 bytes: instructions, and what was not in the first cache (code,");
     println!("data) or in the last (memory):\n\n{}", table.render());
     std::fs::remove_dir_all(&scratch)?;
+    Ok(())
+}
+
+/// The same of nginx, as one process.
+fn nginx(parts: &Parts<'_>, upstream: &str, keep: &Path) -> Result<()> {
+    let window = Window::new(keep.parent().unwrap_or(keep));
+    let mut command = Command::new("valgrind");
+    command
+        .args(["--tool=callgrind", "-q"])
+        .args(window.options())
+        .args(parts.valgrind)
+        .arg(format!("--callgrind-out-file={}/counts", keep.display()))
+        .args(["nginx", "-g", "master_process off;"]);
+    let (mut nginx, url) = nginx::started(command, upstream, None, keep)?;
+    counted(parts, &window, nginx.id(), &url, None)?;
+    kill_process(Pid::from_child(nginx.child()), Signal::TERM)?;
+    nginx.child().wait()?;
+    // Only what was counted is left.
+    std::fs::remove_dir_all(keep.join("nginx"))?;
     Ok(())
 }
 

@@ -263,27 +263,36 @@ fn serve(
     scratch: &Path,
 ) -> Result<()> {
     let gateway = Server::start(&mut command, scratch.join("gateway.log"), START_LIMIT)?;
-    let mut load = Load::start(
-        Command::new(parts.load)
-            .arg(format!("{}{}", gateway.url, parts.path))
-            .args(&parts.asks)
-            .args(["--warmup-ms", WARM_UP, "--duration-ms", "600000"])
-            .args([
-                "--count",
-                &parts.calls_of_each().to_string(),
-                "--token-file",
-            ])
-            .arg(token),
-    )?;
-    window.open(&gateway)?;
-    let said = load.run()?;
-    window.shut(&gateway)?;
-    ensure!(said.contains("\"errors\":0"), "bench-load: {said}");
-    load.end()?;
+    counted(parts, window, gateway.id(), &gateway.url, Some(token))?;
     let ended = gateway.end_within(Duration::from_secs(120))?;
     ensure!(
         !ended.timed_out,
         "the gateway did not end, so nothing was counted"
     );
     Ok(())
+}
+
+/// Puts the load on a process while callgrind counts it.
+pub fn counted(
+    parts: &Parts<'_>,
+    window: &Window,
+    pid: u32,
+    url: &str,
+    token: Option<&Path>,
+) -> Result<()> {
+    let mut command = Command::new(parts.load);
+    command
+        .arg(format!("{url}{}", parts.path))
+        .args(&parts.asks)
+        .args(["--warmup-ms", WARM_UP, "--duration-ms", "600000"])
+        .args(["--count", &parts.calls_of_each().to_string()]);
+    if let Some(token) = token {
+        command.arg("--token-file").arg(token);
+    }
+    let mut load = Load::start(&mut command)?;
+    window.open(pid, url)?;
+    let said = load.run()?;
+    window.shut(pid, url)?;
+    ensure!(said.contains("\"errors\":0"), "bench-load: {said}");
+    load.end()
 }

@@ -63,6 +63,16 @@ pub fn nginx(
     tls: Option<&(Certificate, bool)>,
     scratch: &Path,
 ) -> Result<(Group, String)> {
+    started(Command::new("nginx"), upstream, tls, scratch)
+}
+
+/// The same by this command, which is nginx or runs it.
+pub fn started(
+    mut command: Command,
+    upstream: &str,
+    tls: Option<&(Certificate, bool)>,
+    scratch: &Path,
+) -> Result<(Group, String)> {
     let dir = scratch.join("nginx");
     std::fs::create_dir_all(&dir)?;
     let address = upstream.trim_start_matches("http://");
@@ -123,7 +133,6 @@ http {{
     let file = dir.join("nginx.conf");
     std::fs::write(&file, config)?;
     let log = dir.join("stderr.log");
-    let mut command = Command::new("nginx");
     command
         .arg("-c")
         .arg(&file)

@@ -1,7 +1,6 @@
 //! The window in which callgrind counts: it is opened when all is warm and shut after the
 //! last call, so that start, handshake and end are not in it.
 
-use crate::process::Server;
 use anyhow::{Context, Result, ensure};
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -37,20 +36,20 @@ impl Window {
         ]
     }
 
-    /// Counts from now on.
-    pub fn open(&self, gateway: &Server) -> Result<()> {
-        self.tell(gateway, "on")
+    /// Counts from now on what this process does, which listens at this address.
+    pub fn open(&self, pid: u32, url: &str) -> Result<()> {
+        self.tell(pid, url, "on")
     }
 
     /// Counts no more.
-    pub fn shut(&self, gateway: &Server) -> Result<()> {
-        self.tell(gateway, "off")
+    pub fn shut(&self, pid: u32, url: &str) -> Result<()> {
+        self.tell(pid, url, "off")
     }
 
-    fn tell(&self, gateway: &Server, what: &str) -> Result<()> {
+    fn tell(&self, pid: u32, url: &str, what: &str) -> Result<()> {
         let mut command = Command::new("vgdb");
         command
-            .arg(format!("--pid={}", gateway.id()))
+            .arg(format!("--pid={pid}"))
             .arg(format!("--vgdb-prefix={}", self.pipes.display()))
             .args(["instrumentation", what])
             .stdin(Stdio::null())
@@ -61,7 +60,7 @@ impl Window {
         while child.try_wait()?.is_none() {
             ensure!(heard(&mut child, deadline), "valgrind does not hear vgdb");
             // It listens when it does something, and a connection is something.
-            knock(&gateway.url);
+            knock(url);
             std::thread::sleep(POLL);
         }
         let output = child.wait_with_output()?;

@@ -93,6 +93,11 @@ pub(crate) trait Outlet: Send + Sync {
         true
     }
 
+    /// Whether somebody reads it just now.
+    fn is_heard(&self) -> bool {
+        true
+    }
+
     /// Where messages of the request are shown, if they are.
     fn shown(&self) -> Option<&Arc<Shown>> {
         None

@@ -106,8 +106,8 @@ impl Connection {
     }
 
     /// Tells it with a call. Where several of its client are in flight and nothing says which of
-    /// them it belongs to, it is the session's; a client that hears nothing outside its calls
-    /// is told with the latest.
+    /// them it belongs to, it is the session's; a client that hears nothing outside its calls,
+    /// or not now, is told with the latest.
     fn tell_caller(
         &self,
         client: Option<&Arc<Client>>,
@@ -115,7 +115,8 @@ impl Connection {
         is_sure: bool,
         message: Message,
     ) {
-        let hears = |client: &&Arc<Client>| self.audience().has(client.id);
+        let hears =
+            |client: &&Arc<Client>| self.audience().has(client.id) && client.sink().is_heard();
         match client.filter(hears) {
             Some(client) if !is_sure => client.sink().notice(self.server_name(), plain(message)),
             _ => inbox.notice(plain(attributed(client, inbox, message))),

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::json;
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 use switchboard_host::{
     Client, ClientSink, Event, Exchange, Host, Input, Notice,
@@ -18,13 +18,20 @@ use switchboard_wire::{Method, Revision};
 
 /// Hears what belongs to no call.
 #[derive(Default)]
-struct Ear(AtomicUsize);
+struct Ear {
+    heard: AtomicUsize,
+    is_shut: AtomicBool,
+}
 
 impl ClientSink for Ear {
     fn notice(&self, _: &Arc<str>, notice: Notice) {
         if notice.method == Method::LogMessage {
-            self.0.fetch_add(1, Ordering::SeqCst);
+            self.heard.fetch_add(1, Ordering::SeqCst);
         }
+    }
+
+    fn is_heard(&self) -> bool {
+        !self.is_shut.load(Ordering::SeqCst)
     }
 
     fn ask(&self, input: Input) {
@@ -94,7 +101,7 @@ impl Scene {
     }
 
     fn outside(&self) -> usize {
-        self.ear.0.load(Ordering::SeqCst)
+        self.ear.heard.load(Ordering::SeqCst)
     }
 
     fn shown(&self) -> Vec<bool> {
@@ -115,6 +122,19 @@ async fn a_notice_is_a_calls_where_no_other_is_in_flight() {
     let logs = scene.begin("log").await;
     assert_eq!(scene.told(logs).await, 0);
     assert_eq!((scene.outside(), scene.shown()), (1, vec![false]));
+    let ends = scene.begin("meet").await;
+    assert_eq!(scene.told(ends).await + scene.told(neighbour).await, 0);
+}
+
+/// As one over HTTP that has no stream open for what belongs to no request: it would be lost.
+#[tokio::test]
+async fn who_does_not_listen_just_now_is_told_with_the_latest() {
+    let scene = Scene::new(|client| client);
+    scene.ear.is_shut.store(true, Ordering::SeqCst);
+    let neighbour = scene.begin("meet").await;
+    let logs = scene.begin("log").await;
+    assert_eq!(scene.told(logs).await, 1);
+    assert_eq!((scene.outside(), scene.shown()), (0, vec![false]));
     let ends = scene.begin("meet").await;
     assert_eq!(scene.told(ends).await + scene.told(neighbour).await, 0);
 }

@@ -7,7 +7,8 @@ use async_nats::{
     connection::State,
     jetstream::{
         Context,
-        context::{ContextBuilder, CreateStreamError},
+        ErrorCode,
+        context::{ContextBuilder, CreateStreamError, CreateStreamErrorKind},
         stream::{Config, DiscardPolicy, StorageType, Stream},
     },
 };
@@ -180,39 +181,50 @@ fn kept(copies: usize) -> Config {
     }
 }
 
-/// The stream as it is, or a new one. Nodes of NATS that start together are waited for;
-/// a cluster that stays too small holds one copy.
+/// The stream as it is, or a new one. Nodes of NATS that start together are waited for, and so is
+/// the choice of who leads; a cluster that stays too small holds one copy.
 async fn opened(context: &Context, config: Config) -> Result<Stream, LedgerError> {
     let begun = Instant::now();
     loop {
         if let Ok(there) = context.get_stream(&config.name).await {
             return Ok(there);
         }
-        let why = match context.create_stream(config.clone()).await {
+        let mut why = match context.create_stream(config.clone()).await {
             Ok(made) => return Ok(made),
             Err(why) => why,
         };
-        if begun.elapsed() < limits::NATS_GATHERS {
-            tokio::time::sleep(limits::NATS_LOOK * 10).await;
-        } else if config.num_replicas > 1 {
-            return alone(context, config, &why).await;
-        } else {
+        let is_small = says(&why, ErrorCode::CLUSTER_NO_PEERS) && config.num_replicas > 1;
+        if is_small && begun.elapsed() >= limits::NATS_GATHERS {
+            why = match alone(context, config.clone(), &why).await {
+                Ok(made) => return Ok(made),
+                // There is one with more copies, which nobody leads just now.
+                Err(why) if says(&why, ErrorCode::STREAM_NAME_EXIST) => why,
+                Err(why) => return Err(fault(why)),
+            };
+        }
+        if begun.elapsed() >= limits::NATS_LEADS {
             return Err(fault(why));
         }
+        tokio::time::sleep(limits::NATS_LOOK * 10).await;
     }
+}
+
+/// Whether it is this that NATS says.
+fn says(why: &CreateStreamError, code: ErrorCode) -> bool {
+    matches!(why.kind(), CreateStreamErrorKind::JetStream(fault) if fault.error_code() == code)
 }
 
 async fn alone(
     context: &Context,
     config: Config,
     why: &CreateStreamError,
-) -> Result<Stream, LedgerError> {
+) -> Result<Stream, CreateStreamError> {
     let num_replicas = 1;
     let made = context.create_stream(Config {
         num_replicas,
         ..config
     });
-    let made = made.await.map_err(fault)?;
+    let made = made.await?;
     tracing::warn!(%why, "NATS holds one copy only of what replicas share: the node that has it must not be lost");
     Ok(made)
 }

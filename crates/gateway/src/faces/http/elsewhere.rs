@@ -5,7 +5,7 @@ use super::{
     Face, adopt,
     body::Body,
     clock::Clock,
-    handshake_era::{Refusal, SESSION},
+    handshake_era::{Refusal, named_session},
     read::{self, Post},
     reply::{self, Refusal as Ended},
     request,
@@ -64,9 +64,7 @@ pub(super) struct Handed<'a> {
 /// Whether a request names a session that is not here, where it could be elsewhere.
 pub(super) fn is_meant(face: &Face, headers: &HeaderMap) -> bool {
     face.gateway.cluster().is_some()
-        && headers
-            .get(&SESSION)
-            .is_some_and(|id| id.to_str().is_ok_and(|id| !face.sessions.has(id)))
+        && named_session(headers).is_some_and(|id| !face.sessions.has(id))
 }
 
 /// A message for such a session. It is read whole first, so that it can be handed on more
@@ -151,7 +149,7 @@ pub(super) async fn answer(
     handed: Handed<'_>,
 ) -> Option<Response<Body>> {
     let cluster = face.gateway.cluster()?;
-    let id = handed.headers.get(&SESSION)?.to_str().ok()?;
+    let id = named_session(handed.headers)?;
     if face.sessions.has_ended(id) {
         return Some(Refusal::Unknown.response(handed.id().as_ref()));
     }

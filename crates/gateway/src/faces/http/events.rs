@@ -309,6 +309,10 @@ impl Outlet for EventLog {
         drop(state);
         self.waker.wake();
     }
+
+    fn is_heard(&self) -> bool {
+        self.is_read()
+    }
 }
 
 impl GivesWay for EventLog {

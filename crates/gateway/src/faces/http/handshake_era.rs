@@ -20,7 +20,7 @@ use crate::{
     session::{Outlet, Weight, legacy::Answered},
 };
 use futures_util::StreamExt;
-use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use smallvec::SmallVec;
 use std::{pin::Pin, sync::Arc};
@@ -113,8 +113,8 @@ async fn kept(
     admission: &Admission,
     headers: &HeaderMap,
 ) -> Result<Arc<Held>, Refusal> {
-    let id = headers.get(&SESSION).and_then(|id| id.to_str().ok());
-    adopt::adopt(face, scope, admission, id.ok_or(Refusal::Unknown)?).await?;
+    let id = named_session(headers).ok_or(Refusal::Unknown)?;
+    adopt::adopt(face, scope, admission, id).await?;
     find(face, scope, admission, headers)
 }
 
@@ -447,11 +447,9 @@ fn find(
     headers: &HeaderMap,
 ) -> Result<Arc<Held>, Refusal> {
     let id = headers.get(&SESSION).ok_or(Refusal::NoSession)?;
+    let id = text_of(id).ok_or(Refusal::Unknown)?;
     let principal = admission.principal();
-    let held = id
-        .to_str()
-        .ok()
-        .and_then(|id| face.sessions.get(id, principal, path_of(scope)));
+    let held = face.sessions.get(id, principal, path_of(scope));
     let held = held.ok_or(Refusal::Unknown)?;
     // Perhaps by a newer token than the one before.
     admission.lets_in(held.session.client());
@@ -461,6 +459,16 @@ fn find(
         return Err(Refusal::Version);
     }
     Ok(held)
+}
+
+/// The session that a request names. What is no text is looked for no further.
+pub(super) fn named_session(headers: &HeaderMap) -> Option<&str> {
+    text_of(headers.get(&SESSION)?)
+}
+
+/// A header's own way to its text looks at each byte by itself, which takes long.
+fn text_of(value: &HeaderValue) -> Option<&str> {
+    std::str::from_utf8(value.as_bytes()).ok()
 }
 
 /// What distinguishes the addresses that a session can belong to.

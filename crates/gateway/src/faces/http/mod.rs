@@ -21,6 +21,7 @@ mod lingering;
 mod mailbox;
 mod opening;
 mod outposts;
+mod own_ids;
 mod passing;
 mod peers;
 mod plain;

@@ -1,6 +1,6 @@
 //! The legacy sessions of the HTTP face.
 
-use super::{Face, adopt::Coming, events::EventLog, handshake_era::path_of};
+use super::{Face, adopt::Coming, events::EventLog, handshake_era::path_of, own_ids::ByOwnId};
 use crate::{
     admission::Admission,
     kept::{Ended, Hold, Keeping},
@@ -24,7 +24,7 @@ use switchboard_wire::Id;
 /// All sessions, by id.
 #[derive(Default)]
 pub(super) struct Sessions {
-    pub(super) by_id: RwLock<HashMap<String, Arc<Held>>>,
+    pub(super) by_id: RwLock<ByOwnId<Arc<Held>>>,
     /// Those that are just brought back from disk, or end.
     pub(super) coming: Mutex<HashSet<String>>,
     /// Those that have ended, with their principals, where that could not be written yet:

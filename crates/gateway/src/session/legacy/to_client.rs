@@ -192,6 +192,10 @@ impl ClientSink for ToClient {
         }
     }
 
+    fn is_heard(&self) -> bool {
+        self.general.is_heard()
+    }
+
     fn ask(&self, input: Input) {
         if let Some(to_client) = self.me.upgrade() {
             to_client.put(input, self.general.clone());
