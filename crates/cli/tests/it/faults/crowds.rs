@@ -52,7 +52,8 @@ async fn flooded(modern: bool) {
         );
         let answer = other.call("echo", json!({"nonce": "1"})).await;
         assert_eq!(text_of(&answer), "1");
-        most = most.max(kib(worker, "smaps_rollup", "Pss"));
+        // What is its own: how much of the program counts as well depends on who else runs it.
+        most = most.max(kib(worker, "smaps_rollup", "Anonymous"));
     }
     eprintln!("figure: a flood of large notices cost {} MiB", most / 1024);
     assert!(most < 64 * 1024, "{} MiB", most / 1024);

@@ -250,7 +250,7 @@ async fn signing_in_by_hand() {
 /// from then on nothing says that the server is connected.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_void_sign_in_is_never_called_connected() {
-    let site = Site::with(json!({"token_life": 3})).await;
+    let site = Site::with(json!({"token_life": 8})).await;
     let servers = servers([("site", protected(&site, "/mcp"))]);
     let world = World::person_with(&servers);
     fake_browser(&world);
