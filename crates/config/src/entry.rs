@@ -105,6 +105,9 @@ pub struct Entry {
     pub pin: Option<Arc<Pin>>,
     /// Variables that it knows by its place, such as `CLAUDE_PLUGIN_ROOT`.
     pub given: Vec<(String, String)>,
+    /// The only variables of this machine that its texts may hold; any where nothing is
+    /// said.
+    pub variables: Option<Arc<[String]>>,
     /// Files that its texts were filled in from.
     pub filled_from: Vec<String>,
     /// All of it, as it is written: what an approval is bound to.
@@ -145,6 +148,8 @@ impl Pinning {
 /// Where an entry comes from. Later ones win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
+    /// Somebody has signed it for this machine and others like it.
+    Fleet,
     /// A list of remote servers that an account brings along.
     Connector,
     /// A plugin's folder.
@@ -165,6 +170,7 @@ impl Scope {
     /// The word that `list --json` uses.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Fleet => "fleet",
             Self::Connector => "claudeai",
             Self::Plugin => "plugin",
             Self::User => "user",
@@ -390,7 +396,7 @@ impl Entry {
     pub fn may_read_files(&self) -> bool {
         let is_own = match self.scope {
             Scope::User | Scope::Local | Scope::Dynamic | Scope::Enterprise => true,
-            Scope::Connector | Scope::Plugin | Scope::Project => false,
+            Scope::Fleet | Scope::Connector | Scope::Plugin | Scope::Project => false,
         };
         is_own && !self.inside
     }
@@ -461,6 +467,7 @@ impl Entry {
             bound: None,
             pin: None,
             given: Vec::new(),
+            variables: None,
             filled_from: Vec::new(),
             written: Value::Null,
             unknown: Map::new(),

@@ -1,0 +1,199 @@
+//! A worker that runs what somebody has signed for the cluster: it follows that as a replica
+//! follows what is applied, and says what of it runs here and why the rest does not. What is
+//! signed is all that counts: neither NATS nor a replica can have anything started.
+
+use crate::{
+    applied::Followed,
+    identity::of_runs,
+    limits,
+    pipeline::{Follower, Governed, Holding},
+    roster::{Member, Status},
+};
+use parking_lot::RwLock;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+use switchboard_config::{Fault, Hired, HiredServer as Signed, Scope};
+use switchboard_gateway::{Hire, HiredServer, Outpost, Signed as Version, limits::HIRE_WHY};
+use switchboard_host::Server;
+use switchboard_local::{secret, visible, wildcard};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// What a worker is, for entries that ask for it, and what it lends them.
+pub(super) struct Terms {
+    pub(super) name: String,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) variables: Arc<[String]>,
+}
+
+impl Terms {
+    /// Why an entry is not for this worker.
+    fn unfit(&self, hire: &Hire) -> Option<String> {
+        let mut names = hire.outposts.iter();
+        if !hire.outposts.is_empty() && !names.any(|name| wildcard::matches(name, &self.name)) {
+            let names = hire.outposts.join(", ");
+            return Some(format!("it is for the workers {names}"));
+        }
+        let mut labels = hire.labels.iter();
+        let (name, value) = labels.find(|(name, value)| self.labels.get(*name) != Some(*value))?;
+        Some(format!("it asks for the label {name}={value}"))
+    }
+}
+
+/// A worker that runs what was signed.
+pub(super) struct Following {
+    outpost: Arc<Outpost>,
+    terms: Terms,
+    kept: Followed,
+    holds: Arc<RwLock<Holding>>,
+    follower: Follower,
+    newest: watch::Receiver<Option<Arc<Version>>>,
+    members: watch::Receiver<Vec<Member>>,
+    /// What was said last of each server.
+    said: HashMap<String, (String, Option<String>)>,
+}
+
+impl Following {
+    /// Begins with the newest that is known.
+    pub(super) fn begin(
+        outpost: &Arc<Outpost>,
+        terms: Terms,
+        kept: Followed,
+        governed: &Governed,
+    ) -> Self {
+        let follower = governed.follower().clone();
+        let mut this = Self {
+            newest: outpost.applied().newest(),
+            outpost: outpost.clone(),
+            terms,
+            kept,
+            holds: governed.options().applied.clone(),
+            members: follower.members(),
+            follower,
+            said: HashMap::new(),
+        };
+        this.run();
+        this
+    }
+
+    /// Goes on until it is told to stop.
+    pub(super) async fn follow(mut self, stop: CancellationToken) {
+        let mut newest = self.newest.clone();
+        let mut members = self.members.clone();
+        loop {
+            let is_stuck = self.said.values().any(|(_, why)| why.is_some());
+            tokio::select! {
+                () = stop.cancelled() => return,
+                Ok(()) = newest.changed() => self.run(),
+                // The worker's own files have changed, and what they permit.
+                Ok(()) = members.changed() => self.tell(),
+                // What was missing on this machine may be there by now.
+                () = tokio::time::sleep(limits::HIRES_LOOK), if is_stuck => {
+                    let _ = self.follower.reload();
+                    self.tell();
+                }
+            }
+        }
+    }
+
+    /// Runs the newest version: what is not in it ends, whatever else there is.
+    fn run(&mut self) {
+        let Some(signed) = self.newest.borrow_and_update().clone() else {
+            return;
+        };
+        let version = signed.statement.version;
+        let fitting = signed.statement.hires.iter();
+        let fitting = fitting.filter(|(_, hire)| self.terms.unfit(hire).is_none());
+        let servers = fitting.map(|(name, hire)| Signed {
+            name: name.clone(),
+            runs: hire.runs.clone(),
+        });
+        self.holds.write().configured.hired = Hired {
+            servers: servers.collect(),
+            variables: self.terms.variables.clone(),
+        };
+        // Nobody can show it an older one from now on.
+        self.kept.keep(&signed);
+        let reloaded = self.follower.reload();
+        self.outpost.applied().is_run(version, reloaded.is_ok());
+        match reloaded {
+            Ok(_) => {
+                let signer = &signed.signer;
+                tracing::info!(version, signer, "this worker goes by what was signed for it");
+            }
+            Err(why) => {
+                tracing::warn!(version, %why, "this worker's own settings cannot be used: nothing new is started that was signed");
+            }
+        }
+        self.tell();
+    }
+
+    /// Says what of it runs here.
+    fn tell(&mut self) {
+        self.members.borrow_and_update();
+        let Some(signed) = self.newest.borrow().clone() else {
+            return;
+        };
+        let hires = signed.statement.hires.iter();
+        let all: Vec<HiredServer> = hires
+            .map(|(name, hire)| HiredServer {
+                name: name.clone(),
+                what: of_runs(&hire.runs),
+                server: self.server(name, hire).map_err(|why| shown(&why)),
+            })
+            .collect();
+        self.log(&all);
+        self.outpost.hires_now(all);
+    }
+
+    /// The server that an entry has become here, or why there is none.
+    fn server(&self, name: &str, hire: &Hire) -> Result<Arc<Server>, String> {
+        if let Some(why) = self.terms.unfit(hire) {
+            return Err(why);
+        }
+        let members = self.members.borrow();
+        let is_it = |member: &&Member| {
+            let entry = &member.entry;
+            entry.scope == Scope::Fleet && entry.name == name && entry.written == hire.runs
+        };
+        let member = members.iter().find(is_it);
+        let member = member.ok_or("this worker's own settings cannot be used")?;
+        match &member.status {
+            Status::Server(server) => Ok(server.clone()),
+            Status::Faulty(faults) => {
+                let faults: Vec<String> = faults.iter().map(Fault::reason).collect();
+                Err(faults.join("; "))
+            }
+            Status::Unused(_) => Err(member.why.clone().unwrap_or_default()),
+        }
+    }
+
+    /// Writes to the log what has changed.
+    fn log(&mut self, all: &[HiredServer]) {
+        let mut now = HashMap::new();
+        for HiredServer { name, what, server } in all {
+            let why = server.as_ref().err().cloned();
+            let said = (what.clone(), why.clone());
+            if self.said.remove(name).as_ref() != Some(&said) {
+                match why {
+                    None => tracing::info!(server = name, "hires out a server of the cluster"),
+                    Some(why) => {
+                        tracing::info!(server = name, why, "does not run a server of the cluster");
+                    }
+                }
+            }
+            now.insert(name.clone(), said);
+        }
+        for name in self.said.keys() {
+            tracing::info!(server = name, "a server of the cluster was withdrawn: it ends here");
+        }
+        self.said = now;
+    }
+}
+
+/// Why something does not run, as others may see it.
+fn shown(why: &str) -> String {
+    visible::cut(&visible::line(&secret::text(why)), HIRE_WHY)
+}
