@@ -112,9 +112,8 @@ pub fn hires_of(documents: &[Document]) -> BTreeMap<String, WorkerOptions> {
     let off: HashSet<String> = off.map(|named| named.name.clone()).collect();
     // Of entries with one name the last counts.
     let entries = gathered.take().into_iter();
-    let counting: BTreeMap<String, Entry> = entries
-        .map(|entry| (entry.name.clone(), entry))
-        .collect();
+    let counting: BTreeMap<String, Entry> =
+        entries.map(|entry| (entry.name.clone(), entry)).collect();
     let is_hired = |entry: &Entry| {
         let is_on = !entry.disabled && !off.contains(&entry.name);
         is_on && entry.worker.runs.is_some() && entry.faults.is_empty()

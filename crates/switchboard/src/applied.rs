@@ -46,7 +46,11 @@ impl Followed {
     #[cfg(feature = "cluster")]
     pub(crate) fn of_worker(folder: &Path, keys: &ClusterKeys) -> Self {
         let names = keys.workers_names().into_iter();
-        Self(names.map(|name| folder.join(format!("hired-{name}"))).collect())
+        Self(
+            names
+                .map(|name| folder.join(format!("hired-{name}")))
+                .collect(),
+        )
     }
 
     /// All that is kept.

@@ -138,7 +138,11 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let is_hired = hire.hires.is_some();
         let hired = hire.join(fronted.governed()).await?;
         let hires = hired.hires();
-        let is_own = |name: &&str| !hires.iter().any(|it| it.why.is_none() && it.server == *name);
+        let is_own = |name: &&str| {
+            !hires
+                .iter()
+                .any(|it| it.why.is_none() && it.server == *name)
+        };
         let servers = fronted.governed().host().servers();
         let offers = servers.iter().map(|server| &**server.name());
         let offers: Vec<&str> = offers.filter(is_own).collect();

@@ -121,7 +121,11 @@ impl Following {
         match reloaded {
             Ok(_) => {
                 let signer = &signed.signer;
-                tracing::info!(version, signer, "this worker goes by what was signed for it");
+                tracing::info!(
+                    version,
+                    signer,
+                    "this worker goes by what was signed for it"
+                );
             }
             Err(why) => {
                 tracing::warn!(version, %why, "this worker's own settings cannot be used: nothing new is started that was signed");
@@ -187,7 +191,10 @@ impl Following {
             now.insert(name.clone(), said);
         }
         for name in self.said.keys() {
-            tracing::info!(server = name, "a server of the cluster was withdrawn: it ends here");
+            tracing::info!(
+                server = name,
+                "a server of the cluster was withdrawn: it ends here"
+            );
         }
         self.said = now;
     }

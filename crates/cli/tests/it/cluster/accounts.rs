@@ -107,6 +107,7 @@ async fn a_worker_has_what_it_needs_and_nothing_of_another_s() {
         "PUB sb.kv.outposts.other 0\r\n",
         "PUB sb.kv.nodes.r0 0\r\n",
         "PUB sb.kv.applied.now 0\r\n",
+        "PUB sb.kv.hired.now 0\r\n",
         "PUB sb.post.r0.me.1 0\r\n",
         "PUB sb.ev.x 0\r\n",
         "PUB $JS.API.STREAM.DELETE.SWITCHBOARD_ENTRIES 0\r\n",

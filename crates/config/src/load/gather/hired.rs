@@ -18,7 +18,7 @@ pub(in crate::load) fn hired(hired: &Hired, gathered: &mut Gathered, loaded: &mu
     for server in &*hired.servers {
         let source = Source::Address(PLACE.to_owned());
         let text = json!({"mcpServers": {(server.name.as_str()): server.runs}}).to_string();
-        match read::read(&text, &source, Scope::Fleet) {
+        match read(&text, &source, Scope::Fleet) {
             Ok(mut entries) => {
                 for entry in &mut entries {
                     entry.variables = Some(hired.variables.clone());

@@ -187,9 +187,7 @@ impl Said {
         match &far.what {
             Some(what) => {
                 let mut hires = self.hires.iter();
-                hires.any(|it| {
-                    it.why.is_none() && *it.server == *far.server && *it.what == **what
-                })
+                hires.any(|it| it.why.is_none() && *it.server == *far.server && *it.what == **what)
             }
             None => self.offers.iter().any(|offer| **offer == *far.server),
         }
