@@ -137,7 +137,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let name = hire.name.clone();
         let is_hired = hire.hires.is_some();
         let hired = hire.join(fronted.governed()).await?;
-        let hires = hired.hires();
+        let hires = hired.hires(fronted.governed());
         let is_own = |name: &&str| {
             !hires
                 .iter()

@@ -16,10 +16,13 @@ use std::{
 };
 use switchboard_config::{Fault, Hired, HiredServer as Signed, Scope};
 use switchboard_gateway::{Hire, HiredServer, Outpost, Signed as Version, limits::HIRE_WHY};
-use switchboard_host::Server;
+use switchboard_host::{Host, Server, ServerSpec};
 use switchboard_local::{secret, visible, wildcard};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+/// Why nothing new is started.
+const UNUSABLE: &str = "this worker's own settings cannot be used";
 
 /// What a worker is, for entries that ask for it, and what it lends them.
 pub(super) struct Terms {
@@ -48,11 +51,14 @@ pub(super) struct Following {
     terms: Terms,
     kept: Followed,
     holds: Arc<RwLock<Holding>>,
+    host: Arc<Host>,
     follower: Follower,
     newest: watch::Receiver<Option<Arc<Version>>>,
     members: watch::Receiver<Vec<Member>>,
     /// What was said last of each server.
     said: HashMap<String, (String, Option<String>)>,
+    /// Whether one is for this worker that it cannot run.
+    is_stuck: bool,
 }
 
 impl Following {
@@ -70,9 +76,11 @@ impl Following {
             terms,
             kept,
             holds: governed.options().applied.clone(),
+            host: governed.host().clone(),
             members: follower.members(),
             follower,
             said: HashMap::new(),
+            is_stuck: false,
         };
         this.run();
         this
@@ -83,14 +91,13 @@ impl Following {
         let mut newest = self.newest.clone();
         let mut members = self.members.clone();
         loop {
-            let is_stuck = self.said.values().any(|(_, why)| why.is_some());
             tokio::select! {
                 () = stop.cancelled() => return,
                 Ok(()) = newest.changed() => self.run(),
                 // The worker's own files have changed, and what they permit.
                 Ok(()) = members.changed() => self.tell(),
                 // What was missing on this machine may be there by now.
-                () = tokio::time::sleep(limits::HIRES_LOOK), if is_stuck => {
+                () = tokio::time::sleep(limits::HIRES_LOOK), if self.is_stuck => {
                     let _ = self.follower.reload();
                     self.tell();
                 }
@@ -141,31 +148,59 @@ impl Following {
             return;
         };
         let hires = signed.statement.hires.iter();
+        let mut is_stuck = false;
         let all: Vec<HiredServer> = hires
-            .map(|(name, hire)| HiredServer {
-                name: name.clone(),
-                what: of_runs(&hire.runs),
-                server: self.server(name, hire).map_err(|why| shown(&why)),
+            .map(|(name, hire)| {
+                let server = match self.terms.unfit(hire) {
+                    Some(why) => Err(why),
+                    None => self.server(name, hire).inspect_err(|_| is_stuck = true),
+                };
+                HiredServer {
+                    name: name.clone(),
+                    what: of_runs(&hire.runs),
+                    server: server.map_err(|why| shown(&why)),
+                }
             })
             .collect();
+        self.is_stuck = is_stuck;
         self.log(&all);
+        self.end_others(&all);
         self.outpost.hires_now(all);
+    }
+
+    /// Ends what is not to run any more, also where nothing new can be started.
+    fn end_others(&self, all: &[HiredServer]) {
+        let stays = |server: &Arc<Server>| {
+            let mut all = all.iter().filter_map(|hired| hired.server.as_ref().ok());
+            all.any(|hired| Arc::ptr_eq(hired, server))
+        };
+        let mut over = self.outpost.hires().running();
+        over.retain(|server| !stays(server));
+        let is_over = |server: &Arc<Server>| over.iter().any(|it| Arc::ptr_eq(it, server));
+        let servers = self.host.servers();
+        if servers.iter().any(is_over) {
+            let left = servers.iter().filter(|server| !is_over(server));
+            let left = left.map(|server| ServerSpec::clone(&server.spec));
+            self.host.replace(left.collect());
+        }
     }
 
     /// The server that an entry has become here, or why there is none.
     fn server(&self, name: &str, hire: &Hire) -> Result<Arc<Server>, String> {
-        if let Some(why) = self.terms.unfit(hire) {
-            return Err(why);
-        }
         let members = self.members.borrow();
         let is_it = |member: &&Member| {
             let entry = &member.entry;
             entry.scope == Scope::Fleet && entry.name == name && entry.written == hire.runs
         };
         let member = members.iter().find(is_it);
-        let member = member.ok_or("this worker's own settings cannot be used")?;
+        let member = member.ok_or(UNUSABLE)?;
         match &member.status {
-            Status::Server(server) => Ok(server.clone()),
+            Status::Server(server) => {
+                let servers = self.host.servers();
+                let found = servers.named(name);
+                let is_there = found.is_some_and(|found| Arc::ptr_eq(found, server));
+                is_there.then(|| server.clone()).ok_or(UNUSABLE.to_owned())
+            }
             Status::Faulty(faults) => {
                 let faults: Vec<String> = faults.iter().map(Fault::reason).collect();
                 Err(faults.join("; "))

@@ -122,8 +122,8 @@ impl Hired {
     }
 
     /// The servers of the cluster that it hires out, and those that it does not.
-    pub fn hires(&self) -> Vec<Hiring> {
-        self.outpost.hires().said()
+    pub fn hires(&self, governed: &Governed) -> Vec<Hiring> {
+        self.outpost.hires().said(governed.host())
     }
 
     /// Works until it is told to stop.

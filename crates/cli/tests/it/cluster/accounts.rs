@@ -46,6 +46,24 @@ fn creds(fleet: &Fleet, name: &str) -> String {
     file.display().to_string()
 }
 
+/// A worker that runs what was signed reads it with what it may anyway.
+#[tokio::test]
+async fn a_worker_hires_itself_out_with_the_printed_accounts() {
+    let mut fleet = fleet().await;
+    fleet.servers = json!({});
+    fleet.certify(&fleet.folder.clone(), "r0").await;
+    let keys = fleet.applies("pub");
+    let replica = fleet.replica("r0", &["--cluster-apply-keys", &keys]).await;
+    fleet.replicas.push(replica);
+    let by = creds(&fleet, "home");
+    let more = ["--cluster-creds", &by];
+    let home = fleet.hired_in(World::new(), "home", &more).await;
+    fleet.hire(&[("notes", workers::signed(&[]))]).await;
+    workers::pid(&mut fleet.replicas[0].legacy().await).await;
+    let log = home.program.stderr();
+    assert!(!log.contains(COMPLAINT), "{log}");
+}
+
 const COMPLAINT: &str = "NATS says that something is wrong";
 
 /// Also where replicas reach each other through NATS alone.

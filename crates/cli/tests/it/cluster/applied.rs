@@ -47,7 +47,11 @@ impl Fleet {
         let (url, cluster) = (self.nats.url(), self.key());
         let command = ["cluster", "apply", "--cluster", &url];
         let keys = ["--cluster-key-file", &cluster, "--sign-with", key];
-        let args = [&command[..], &keys, args].concat();
+        let mut args = [&command[..], &keys, args].concat();
+        let creds = self.creds.as_ref().map(|file| file.display().to_string());
+        if let Some(creds) = &creds {
+            args.extend(["--cluster-creds", creds]);
+        }
         self.world.run(&args).await
     }
 

@@ -9,7 +9,7 @@ use std::{
     fmt,
     sync::Arc,
 };
-use switchboard_host::Server;
+use switchboard_host::{Host, Server};
 use tokio_util::sync::CancellationToken;
 
 /// Such a server, as others hear of it.
@@ -59,6 +59,8 @@ pub(super) enum NotHired {
     Other,
     #[error("{0}")]
     Unable(String),
+    #[error("this worker's own settings do not permit it")]
+    Shut,
     #[error("it runs as many servers of the cluster as it may ({0})")]
     Full(usize),
 }
@@ -91,15 +93,26 @@ impl Hires {
         }
     }
 
-    /// What others hear of them.
-    pub fn said(&self) -> Vec<Hiring> {
+    /// What others hear of them, where this is what has servers: an administrator may have
+    /// shut all of them meanwhile.
+    pub fn said(&self, host: &Host) -> Vec<Hiring> {
         let now = self.now.lock();
         let all = now.values().map(|held| Hiring {
             server: held.hired.name.clone(),
             what: held.hired.what.clone(),
-            why: held.hired.server.as_ref().err().cloned(),
+            why: match &held.hired.server {
+                Ok(server) => (!is_there(server, host)).then(|| NotHired::Shut.to_string()),
+                Err(why) => Some(why.clone()),
+            },
         });
         all.collect()
+    }
+
+    /// Those that run.
+    pub fn running(&self) -> Vec<Arc<Server>> {
+        let now = self.now.lock();
+        let servers = now.values().map(|held| held.hired.server.clone());
+        servers.filter_map(Result::ok).collect()
     }
 
     /// Whether this very server is one of them, and not the outpost's own.
@@ -111,13 +124,20 @@ impl Hires {
     }
 
     /// The server that is asked for, for as long as what is returned is kept.
-    pub(super) fn take(self: &Arc<Self>, name: &str, what: &str) -> Result<Use, NotHired> {
+    pub(super) fn take(
+        self: &Arc<Self>,
+        (name, what): (&str, &str),
+        host: &Host,
+    ) -> Result<Use, NotHired> {
         let now = self.now.lock();
         let held = now.get(name).ok_or(NotHired::Unknown)?;
         if held.hired.what != what {
             return Err(NotHired::Other);
         }
         let server = held.hired.server.clone().map_err(NotHired::Unable)?;
+        if !is_there(&server, host) {
+            return Err(NotHired::Shut);
+        }
         let mut in_use = self.in_use.lock();
         if !in_use.contains_key(name) && in_use.len() >= self.room {
             return Err(NotHired::Full(self.room));
@@ -130,6 +150,12 @@ impl Hires {
             of: self.clone(),
         })
     }
+}
+
+fn is_there(server: &Arc<Server>, host: &Host) -> bool {
+    let servers = host.servers();
+    let found = servers.named(server.name());
+    found.is_some_and(|found| Arc::ptr_eq(found, server))
 }
 
 fn is_same(one: &HiredServer, other: &HiredServer) -> bool {
@@ -162,6 +188,6 @@ impl Drop for Use {
 
 impl fmt::Debug for Hires {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.said()).finish()
+        f.debug_list().entries(self.now.lock().keys()).finish()
     }
 }

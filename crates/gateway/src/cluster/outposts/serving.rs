@@ -279,7 +279,8 @@ impl Outpost {
     ) -> Result<(), NotOpened> {
         let (server, hired) = match &wanted.what {
             Some(what) => {
-                let hired = self.hires.take(&wanted.server, what)?;
+                let asked = (&*wanted.server, &**what);
+                let hired = self.hires.take(asked, gateway.host())?;
                 (hired.server.clone(), Some(hired))
             }
             None => {
@@ -364,7 +365,7 @@ impl Outpost {
             links: self.links.load(Ordering::Relaxed),
             room: self.room,
             draining: self.draining.load(Ordering::Relaxed),
-            hires: self.hires.said(),
+            hires: self.hires.said(gateway.host()),
             applied: self.applied.runs().version,
         }
     }

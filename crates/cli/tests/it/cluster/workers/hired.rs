@@ -20,7 +20,7 @@ impl Fleet {
     }
 
     /// Applies these servers, and waits until the replica runs them.
-    pub(super) async fn hire(&self, all: &[(&str, Value)]) -> u64 {
+    pub(in super::super) async fn hire(&self, all: &[(&str, Value)]) -> u64 {
         let all = all.iter().cloned();
         let all = all.map(|(name, entry)| (name.to_owned(), entry));
         let all: serde_json::Map<String, Value> = all.collect();
@@ -37,7 +37,12 @@ impl Fleet {
         self.hired_in(World::new(), name, more).await
     }
 
-    pub(super) async fn hired_in(&self, world: World, name: &str, more: &[&str]) -> Worker {
+    pub(in super::super) async fn hired_in(
+        &self,
+        world: World,
+        name: &str,
+        more: &[&str],
+    ) -> Worker {
         let keys = self.applies("pub");
         let more = [&["--hire", &keys][..], more].concat();
         self.worker_in(world, name, &more).await
@@ -69,7 +74,7 @@ impl Fleet {
 }
 
 /// An entry that workers run.
-pub(super) fn signed(args: &[&str]) -> Value {
+pub(in super::super) fn signed(args: &[&str]) -> Value {
     json!({"type": "worker", "runs": echo(args)})
 }
 
@@ -252,6 +257,32 @@ async fn what_the_worker_s_own_settings_say_comes_first() {
     managed.write_settings(&json!({"disabledMcpServers": ["notes"]}));
     ended(process).await;
     fleet.until_why("held", "switched off").await;
+}
+
+/// A worker whose own settings cannot be read starts nothing new, and ends what is withdrawn.
+#[tokio::test]
+async fn what_is_withdrawn_ends_also_where_settings_are_broken() {
+    let fleet = Fleet::hiring().await;
+    let worker = fleet.hired("home", &[]).await;
+    let both = [("notes", signed(&[])), ("more", signed(&[]))];
+    fleet.hire(&both).await;
+    let mut client = fleet.replicas[0].legacy().await;
+    let process = pid(&mut client).await;
+    until_said(&mut client, "more", "result").await;
+    let settings = worker.world.settings();
+    worker.world.write(&settings, "{");
+    let line = "but cannot be used; what runs goes on";
+    worker.program.wait_for_line(line).await;
+    assert_eq!(pid(&mut client).await, process);
+    fleet
+        .hire(&[("more", signed(&[])), ("new", signed(&[]))])
+        .await;
+    ended(process).await;
+    until_said(&mut client, "more", "result").await;
+    let line = "this worker's own settings cannot be used";
+    until_said(&mut client, "new", line).await;
+    worker.world.write(&settings, "{}");
+    until_said(&mut client, "new", "result").await;
 }
 
 /// What the worker has in its environment is not for whoever signs, unless it says so.

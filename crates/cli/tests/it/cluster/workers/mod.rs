@@ -9,6 +9,8 @@ mod refused;
 mod served;
 mod unsigned;
 
+pub(super) use hired::signed;
+
 use super::{AGAIN, Fleet};
 use serde_json::{Value, json};
 use switchboard_testkit::{
