@@ -26,9 +26,9 @@ pub use announcement::Announcement;
 pub use cluster::{
     Announced, Applied, AppliedBook, AppliedPage, ApplyError, ApplyKey, ApplyKeys, Approval,
     BadApplyKey, BadKeys, Cluster, ClusterKeys, ClusterParts, Document, Hire, HiredServer, Hires,
-    Hiring, Lease, LeaseOf, Looked, Node, NotApplied, Outpost, OutpostParts, Part, RecordChain,
-    RecordHead, RecordPiece, RecordPlace, Records, Runs, Shortened, SignIns, Signed, Statement,
-    TokenDigest,
+    Hiring, Lease, LeaseOf, Looked, Node, NotApplied, NotRun, Outpost, OutpostParts, Part,
+    RecordChain, RecordHead, RecordPiece, RecordPlace, Records, Runs, Shortened, SignIns, Signed,
+    Statement, TokenDigest,
 };
 pub use control::{
     Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,

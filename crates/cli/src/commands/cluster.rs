@@ -3,6 +3,7 @@
 mod applied;
 mod difference;
 mod status;
+mod told;
 mod vouched;
 
 use crate::{

@@ -27,7 +27,7 @@ pub use keys::{BadKeys, ClusterKeys};
 pub use leases::{Lease, LeaseOf};
 pub(crate) use links::{Answered, NoAnswer};
 pub use nodes::Node;
-pub use outposts::{Announced, HiredServer, Hires, Hiring, Outpost, OutpostParts};
+pub use outposts::{Announced, HiredServer, Hires, Hiring, NotRun, Outpost, OutpostParts};
 pub use part::{Hire, Part};
 pub(crate) use posted::Posted;
 pub use records::{Chain as RecordChain, RecordHead, RecordPiece, RecordPlace, Records, Shortened};

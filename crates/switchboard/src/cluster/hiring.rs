@@ -15,14 +15,11 @@ use std::{
     sync::Arc,
 };
 use switchboard_config::{Fault, Hired, HiredServer as Signed, Scope};
-use switchboard_gateway::{Hire, HiredServer, Outpost, Signed as Version, limits::HIRE_WHY};
+use switchboard_gateway::{Hire, HiredServer, NotRun, Outpost, Signed as Version};
 use switchboard_host::{Host, Server, ServerSpec};
-use switchboard_local::{secret, visible, wildcard};
+use switchboard_local::wildcard;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-
-/// Why nothing new is started.
-const UNUSABLE: &str = "this worker's own settings cannot be used";
 
 /// What a worker is, for entries that ask for it, and what it lends them.
 pub(super) struct Terms {
@@ -33,15 +30,14 @@ pub(super) struct Terms {
 
 impl Terms {
     /// Why an entry is not for this worker.
-    fn unfit(&self, hire: &Hire) -> Option<String> {
+    fn unfit(&self, hire: &Hire) -> Option<NotRun> {
         let mut names = hire.outposts.iter();
         if !hire.outposts.is_empty() && !names.any(|name| wildcard::matches(name, &self.name)) {
-            let names = hire.outposts.join(", ");
-            return Some(format!("it is for the workers {names}"));
+            return Some(NotRun::OtherNames(hire.outposts.join(", ")));
         }
         let mut labels = hire.labels.iter();
         let (name, value) = labels.find(|(name, value)| self.labels.get(*name) != Some(*value))?;
-        Some(format!("it asks for the label {name}={value}"))
+        Some(NotRun::Label(name.clone(), value.clone()))
     }
 }
 
@@ -148,21 +144,18 @@ impl Following {
             return;
         };
         let hires = signed.statement.hires.iter();
-        let mut is_stuck = false;
         let all: Vec<HiredServer> = hires
-            .map(|(name, hire)| {
-                let server = match self.terms.unfit(hire) {
+            .map(|(name, hire)| HiredServer {
+                name: name.clone(),
+                what: of_runs(&hire.runs),
+                server: match self.terms.unfit(hire) {
                     Some(why) => Err(why),
-                    None => self.server(name, hire).inspect_err(|_| is_stuck = true),
-                };
-                HiredServer {
-                    name: name.clone(),
-                    what: of_runs(&hire.runs),
-                    server: server.map_err(|why| shown(&why)),
-                }
+                    None => self.server(name, hire),
+                },
             })
             .collect();
-        self.is_stuck = is_stuck;
+        let stuck = |hired: &HiredServer| hired.server.as_ref().is_err_and(|why| why.may_pass());
+        self.is_stuck = all.iter().any(stuck);
         self.log(&all);
         self.end_others(&all);
         self.outpost.hires_now(all);
@@ -186,26 +179,26 @@ impl Following {
     }
 
     /// The server that an entry has become here, or why there is none.
-    fn server(&self, name: &str, hire: &Hire) -> Result<Arc<Server>, String> {
+    fn server(&self, name: &str, hire: &Hire) -> Result<Arc<Server>, NotRun> {
         let members = self.members.borrow();
         let is_it = |member: &&Member| {
             let entry = &member.entry;
             entry.scope == Scope::Fleet && entry.name == name && entry.written == hire.runs
         };
         let member = members.iter().find(is_it);
-        let member = member.ok_or(UNUSABLE)?;
+        let member = member.ok_or(NotRun::Unusable)?;
         match &member.status {
             Status::Server(server) => {
                 let servers = self.host.servers();
                 let found = servers.named(name);
                 let is_there = found.is_some_and(|found| Arc::ptr_eq(found, server));
-                is_there.then(|| server.clone()).ok_or(UNUSABLE.to_owned())
+                is_there.then(|| server.clone()).ok_or(NotRun::Unusable)
             }
             Status::Faulty(faults) => {
                 let faults: Vec<String> = faults.iter().map(Fault::reason).collect();
-                Err(faults.join("; "))
+                Err(NotRun::Faulty(faults.join("; ")))
             }
-            Status::Unused(_) => Err(member.why.clone().unwrap_or_default()),
+            Status::Unused(_) => Err(NotRun::NotPermitted(member.why.clone().unwrap_or_default())),
         }
     }
 
@@ -213,7 +206,7 @@ impl Following {
     fn log(&mut self, all: &[HiredServer]) {
         let mut now = HashMap::new();
         for HiredServer { name, what, server } in all {
-            let why = server.as_ref().err().cloned();
+            let why = server.as_ref().err().map(NotRun::shown);
             let said = (what.clone(), why.clone());
             if self.said.remove(name).as_ref() != Some(&said) {
                 match why {
@@ -233,9 +226,4 @@ impl Following {
         }
         self.said = now;
     }
-}
-
-/// Why something does not run, as others may see it.
-fn shown(why: &str) -> String {
-    visible::cut(&visible::line(&secret::text(why)), HIRE_WHY)
 }

@@ -4,6 +4,7 @@ use super::{
     Shared,
     difference::{difference, without},
     status::age,
+    told,
     vouched::{self, VouchOptions},
 };
 use crate::{
@@ -144,7 +145,7 @@ pub fn apply(context: &Context, options: &ApplyOptions) -> Result<Code, Failure>
     let statement = wanted(context, options, before, &found)?;
     let difference = difference(before, &statement);
     if difference.is_empty() && found.now.signed().is_some() {
-        tell_again(context, options, &key, &signers, before)?;
+        told::again(context, &options.shared, &key, &signers, before)?;
         return unchanged(options, before);
     }
     if !options.json {
@@ -304,38 +305,7 @@ fn put(
         }
         let put = book.put(&now.now, statement, key).await;
         put.map_err(|error| failed(&error))?;
-        told_to(&book, statement, key).await
-    })?
-}
-
-/// Tells workers what they are to run.
-async fn told_to(book: &Book, statement: &Statement, key: &ApplyKey) -> Result<(), Failure> {
-    let told = book.tell(statement, key).await;
-    told.map_err(|error| {
-        let version = statement.version;
-        let text = format!("version {version} holds for replicas, and no worker knows it: {error}");
-        Failure::new(Code::Unreachable, text).hint("apply it again: then they are told")
-    })
-}
-
-/// The same where whoever applied it last broke off before that, or somebody has put
-/// something else there.
-fn tell_again(
-    context: &Context,
-    options: &ApplyOptions,
-    key: &ApplyKey,
-    signers: &ApplyKeys,
-    holds: &Statement,
-) -> Result<(), Failure> {
-    life::short(async |_| {
-        let (store, file) = options.shared.opens(context);
-        let book = Book::open(&store, &file, signers.clone()).await?;
-        let told = book.is_told(holds).await;
-        let is_told = told.map_err(|fault| Failure::from(cluster::ClusterError::Store(fault)))?;
-        if !is_told {
-            told_to(&book, holds, key).await?;
-        }
-        Ok(())
+        told::to_workers(&book, statement, key).await
     })?
 }
 

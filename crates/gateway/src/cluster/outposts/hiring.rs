@@ -2,6 +2,7 @@
 //! replica asks for exactly one that was signed: what is called the same here and is another
 //! one, older or the outpost's own, is not given to it.
 
+use crate::limits;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -10,6 +11,7 @@ use std::{
     sync::Arc,
 };
 use switchboard_host::{Host, Server};
+use switchboard_local::{secret, visible};
 use tokio_util::sync::CancellationToken;
 
 /// Such a server, as others hear of it.
@@ -32,7 +34,43 @@ pub struct HiredServer {
     /// What exactly it is, as a hash.
     pub what: String,
     /// The server, or why it does not run here.
-    pub server: Result<Arc<Server>, String>,
+    pub server: Result<Arc<Server>, NotRun>,
+}
+
+/// Why a server that was signed for outposts does not run at one of them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotRun {
+    /// It is for those that are called otherwise.
+    #[error("it is for the workers {0}")]
+    OtherNames(String),
+    /// It is for those of which this can be said.
+    #[error("it asks for the label {0}={1}")]
+    Label(String, String),
+    /// It cannot be told what the outpost's own settings say.
+    #[error("this worker's own settings cannot be used")]
+    Unusable,
+    /// They do not let it run.
+    #[error("{0}")]
+    NotPermitted(String),
+    /// It cannot work there.
+    #[error("{0}")]
+    Faulty(String),
+}
+
+impl NotRun {
+    /// Whether it is for this outpost all the same, and may run later.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::OtherNames(_) | Self::Label(..) => false,
+            Self::Unusable | Self::NotPermitted(_) | Self::Faulty(_) => true,
+        }
+    }
+
+    /// In words that others may see.
+    pub fn shown(&self) -> String {
+        let text = self.to_string();
+        visible::cut(&visible::line(&secret::text(&text)), limits::HIRE_WHY)
+    }
 }
 
 /// All of an outpost's.
@@ -57,8 +95,8 @@ pub(super) enum NotHired {
     Unknown,
     #[error("it has another version of it than the one that is asked for")]
     Other,
-    #[error("{0}")]
-    Unable(String),
+    #[error("{}", .0.shown())]
+    Unable(NotRun),
     #[error("this worker's own settings do not permit it")]
     Shut,
     #[error("it runs as many servers of the cluster as it may ({0})")]
@@ -102,7 +140,7 @@ impl Hires {
             what: held.hired.what.clone(),
             why: match &held.hired.server {
                 Ok(server) => (!is_there(server, host)).then(|| NotHired::Shut.to_string()),
-                Err(why) => Some(why.clone()),
+                Err(why) => Some(why.shown()),
             },
         });
         all.collect()

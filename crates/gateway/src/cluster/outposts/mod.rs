@@ -20,7 +20,7 @@ mod serving;
 
 pub use announced::Announced;
 pub(crate) use frames::headers;
-pub use hiring::{HiredServer, Hires, Hiring};
+pub use hiring::{HiredServer, Hires, Hiring, NotRun};
 pub(crate) use known::{Comer, Outposts};
 pub(crate) use link::claim;
 pub(super) use places::placed;

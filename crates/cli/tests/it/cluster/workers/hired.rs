@@ -228,6 +228,33 @@ async fn a_worker_has_as_many_of_them_in_use_as_it_may() {
     assert_eq!(children(second.pid().await).len(), 1);
 }
 
+/// Copies are counted among them as among workers with servers of their own.
+#[tokio::test]
+async fn one_copy_of_what_was_signed_runs_at_a_time() {
+    let fleet = Fleet::hiring().await;
+    let mut workers = vec![fleet.hired("one", &[]).await, fleet.hired("two", &[]).await];
+    let alone = with(signed(&[]), "isolation", json!("session"));
+    fleet
+        .hire(&[("notes", with(alone, "copies", json!(1)))])
+        .await;
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        let mut client = fleet.replicas[0].legacy().await;
+        pid(&mut client).await;
+        clients.push(client);
+    }
+    let mut runs = Vec::new();
+    for worker in &workers {
+        runs.push(children(worker.pid().await).len());
+    }
+    let at = runs.iter().position(|count| *count == 3);
+    let at = at.unwrap_or_else(|| panic!("{runs:?}"));
+    assert_eq!(runs[1 - at], 0);
+    workers[at].kill().await;
+    let process = pid(&mut clients[0]).await;
+    assert!(children(workers[1 - at].pid().await).contains(&process));
+}
+
 /// What the worker's machine says holds: its names, its administrator, its own files.
 #[tokio::test]
 async fn what_the_worker_s_own_settings_say_comes_first() {
