@@ -101,6 +101,12 @@ impl Applied {
         self.newest.subscribe()
     }
 
+    /// The version of the newest that counts.
+    pub fn version(&self) -> Option<u64> {
+        let newest = self.newest.borrow();
+        newest.as_ref().map(|signed| signed.statement.version)
+    }
+
     /// What became of it here.
     pub fn runs(&self) -> Runs {
         *self.runs.lock()

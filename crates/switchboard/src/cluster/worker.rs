@@ -54,11 +54,14 @@ pub struct Hired {
 }
 
 impl Hire {
-    /// The files that hold secrets: the file tools leave them alone.
+    /// The files that hold secrets, or say whom this worker believes: the file tools leave
+    /// them alone.
     pub fn secrets(&self) -> Vec<PathBuf> {
         let own = [self.key.clone(), self.certificate.clone()];
+        let signers = self.hires.as_ref().map(|hires| hires.signers.clone());
         own.into_iter()
             .chain(self.store.credentials.clone())
+            .chain(signers)
             .collect()
     }
 

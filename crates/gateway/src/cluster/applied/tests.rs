@@ -223,15 +223,34 @@ async fn outposts_are_told_what_is_theirs_and_the_newest_stays() {
     assert!(fleet.book.is_told(2, &signers).await.unwrap());
     fleet.book.tell(&told(1), &signers).await.unwrap();
     assert!(fleet.book.is_told(2, &signers).await.unwrap());
-    // What was signed for replicas is nothing that an outpost would run.
-    let entry = fleet.ledger.read(&part.key()).await.unwrap().unwrap();
-    let other = part.sealed(&keys(&theirs), &signed(&fleet.key, 3).bytes);
-    let set = fleet
-        .ledger
-        .compare_and_set(&part.key(), entry.revision, other.unwrap(), None);
-    set.await.unwrap().unwrap();
-    assert_eq!(holds().await, Some(2));
-    assert!(!fleet.book.is_told(3, &signers).await.unwrap());
+    // Whoever has a worker's key can seal, and sign nothing: what was signed for replicas, what
+    // is unsigned, altered, or a stranger's is nothing that an outpost would run.
+    let good = told(3).bytes;
+    let mut unsigned = good.clone();
+    unsigned[33..97].fill(0);
+    let mut altered = good.clone();
+    let last = altered.len() - 3;
+    altered[last] ^= 1;
+    let (other, _) = ApplyKey::make().unwrap();
+    let strange = ApplyKey::read(&other).unwrap();
+    let strange = strange.sign(part, &told(3).statement);
+    for (bytes, why) in [
+        (signed(&fleet.key, 3).bytes, "it is not what was signed"),
+        (unsigned, "nobody has signed it"),
+        (altered, "it is not what was signed"),
+        (strange, "is none of those that may"),
+    ] {
+        let sealed = part.sealed(&keys(&theirs), &bytes).unwrap();
+        let judged = outpost.judged(&sealed, &signers).unwrap_err();
+        assert!(judged.to_string().contains(why), "{judged}");
+        let entry = fleet.ledger.read(&part.key()).await.unwrap().unwrap();
+        let set = fleet
+            .ledger
+            .compare_and_set(&part.key(), entry.revision, sealed, None);
+        set.await.unwrap().unwrap();
+        assert_eq!(holds().await, Some(2));
+        assert!(!fleet.book.is_told(3, &signers).await.unwrap());
+    }
     fleet.book.tell(&told(3), &signers).await.unwrap();
     assert_eq!(holds().await, Some(3));
     let mut many = told(4);

@@ -366,7 +366,7 @@ impl Outpost {
             room: self.room,
             draining: self.draining.load(Ordering::Relaxed),
             hires: self.hires.said(gateway.host()),
-            applied: self.applied.runs().version,
+            applied: self.applied.version(),
         }
     }
 }
