@@ -88,6 +88,10 @@ pub const FRONT_LOOK: Duration = Duration::from_secs(1);
 /// Connections of replicas to its servers that a worker takes, unless it is told otherwise.
 #[cfg(feature = "cluster")]
 pub const WORKER_ROOM: u32 = 1024;
+/// Servers that were signed for workers which one has in use at a time, unless it is told
+/// otherwise.
+#[cfg(feature = "cluster")]
+pub const HIRE_ROOM: u32 = 64;
 /// Bytes of a file that is applied to a cluster; what is more does not fit.
 #[cfg(feature = "cluster")]
 pub const APPLIED: u64 = 1024 * 1024;

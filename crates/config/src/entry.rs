@@ -1,7 +1,9 @@
 //! One configured server, as its file has it: nothing is expanded yet.
 
+mod scope;
 mod worker;
 
+pub use scope::Scope;
 pub use worker::WorkerOptions;
 
 use crate::{
@@ -105,6 +107,9 @@ pub struct Entry {
     pub pin: Option<Arc<Pin>>,
     /// Variables that it knows by its place, such as `CLAUDE_PLUGIN_ROOT`.
     pub given: Vec<(String, String)>,
+    /// The only variables of this machine that its texts may hold; any where nothing is
+    /// said.
+    pub variables: Option<Arc<[String]>>,
     /// Files that its texts were filled in from.
     pub filled_from: Vec<String>,
     /// All of it, as it is written: what an approval is bound to.
@@ -139,46 +144,6 @@ impl Pinning {
             "off" => Some(Self::Off),
             _ => None,
         }
-    }
-}
-
-/// Where an entry comes from. Later ones win.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// A list of remote servers that an account brings along.
-    Connector,
-    /// A plugin's folder.
-    Plugin,
-    /// The user, everywhere.
-    User,
-    /// `.mcp.json`, inside a repository: needs approval.
-    Project,
-    /// The user, in one project.
-    Local,
-    /// `--mcp-config`: what the user typed.
-    Dynamic,
-    /// The administrator; where there is such a file nothing else counts.
-    Enterprise,
-}
-
-impl Scope {
-    /// The word that `list --json` uses.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Connector => "claudeai",
-            Self::Plugin => "plugin",
-            Self::User => "user",
-            Self::Project => "project",
-            Self::Local => "local",
-            Self::Dynamic => "dynamic",
-            Self::Enterprise => "enterprise",
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -390,7 +355,7 @@ impl Entry {
     pub fn may_read_files(&self) -> bool {
         let is_own = match self.scope {
             Scope::User | Scope::Local | Scope::Dynamic | Scope::Enterprise => true,
-            Scope::Connector | Scope::Plugin | Scope::Project => false,
+            Scope::Fleet | Scope::Connector | Scope::Plugin | Scope::Project => false,
         };
         is_own && !self.inside
     }
@@ -461,6 +426,7 @@ impl Entry {
             bound: None,
             pin: None,
             given: Vec::new(),
+            variables: None,
             filled_from: Vec::new(),
             written: Value::Null,
             unknown: Map::new(),

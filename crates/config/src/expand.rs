@@ -36,7 +36,7 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>>
         let given = entry.given.iter().find(|(given, _)| given == name);
         given
             .map(|(_, value)| value.clone())
-            .or_else(|| lookup(name))
+            .or_else(|| may_hold(entry, name).then(|| lookup(name))?)
     };
     let mut faults = Vec::new();
     let mut filled_from = Vec::new();
@@ -106,6 +106,12 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>>
     } else {
         Err(faults)
     }
+}
+
+/// Whether what a variable of this machine holds may get into this entry.
+fn may_hold(entry: &Entry, variable: &str) -> bool {
+    let names = entry.variables.as_deref();
+    names.is_none_or(|names| names.iter().any(|name| name == variable))
 }
 
 /// Adds the variables of an entry's file of them; those that it sets itself stay.
@@ -226,7 +232,13 @@ impl Missing {
     }
 
     fn fault(&self, entry: &Entry, field: &str) -> Fault {
-        let (problem, hint) = self.said();
+        let (problem, hint) = match self {
+            Self::Variable(name) if !may_hold(entry, name) => (
+                format!("the variable {name} of this machine is not for servers of the cluster"),
+                format!("say --hire-env {name} on the worker, or give a default: ${{{name}:-…}}"),
+            ),
+            _ => self.said(),
+        };
         let mut fault = entry.fault(field, problem);
         fault.hint = Some(hint);
         fault

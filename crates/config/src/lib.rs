@@ -47,7 +47,8 @@ pub use entry::{
 pub use environment::{Environment, Variables};
 pub use fault::{Fault, Source};
 pub use load::{
-    Applied, Configured, Document, Loaded, Looked, Outcome, Request, Standing, faults_of, load,
+    Applied, Configured, Document, Hired, HiredServer, Loaded, Looked, Outcome, Request, Standing,
+    faults_of, hires_of, load,
 };
 pub use places::{Places, moved_inside};
 pub use policy::Verdict;

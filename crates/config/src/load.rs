@@ -6,7 +6,7 @@ mod settle;
 use crate::{
     approval::Binding,
     connectors::Connectors,
-    entry::{Entry, Scope},
+    entry::{Entry, Scope, WorkerOptions},
     environment::{Environment, Variables},
     fault::{Fault, Source},
     places::Places,
@@ -18,7 +18,13 @@ use crate::{
     trust::{self, Folder},
 };
 use gather::Gathered;
-use std::{fs::File, path::PathBuf, sync::Arc};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs::File,
+    path::PathBuf,
+    sync::Arc,
+};
 
 /// What to look at.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +52,27 @@ pub struct Applied {
     pub documents: Arc<[Document]>,
     /// What was approved for all of them, beside what is approved on this machine.
     pub approvals: Arc<[Binding]>,
+    /// What this machine runs for others.
+    pub hired: Hired,
+}
+
+/// Servers that somebody has signed for this machine and others like it. What its own files
+/// call by the same names counts instead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hired {
+    /// The servers.
+    pub servers: Arc<[HiredServer]>,
+    /// The only variables of this machine that they may hold.
+    pub variables: Arc<[String]>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HiredServer {
+    /// What it is called.
+    pub name: String,
+    /// What is started (`runs`), as it is written.
+    pub runs: Value,
 }
 
 /// Settings that are in no file.
@@ -69,6 +96,30 @@ pub fn faults_of(documents: &[Document]) -> Vec<Fault> {
     let whole = loaded.faults.into_iter().map(|(_, fault)| fault);
     let entries = gathered.take().into_iter().flat_map(|entry| entry.faults);
     whole.chain(entries).collect()
+}
+
+/// What such settings have workers start: those entries of type `worker` that say it and
+/// count among them, by their names.
+pub fn hires_of(documents: &[Document]) -> BTreeMap<String, WorkerOptions> {
+    let places = Places {
+        directory: "/".into(),
+        ..Places::default()
+    };
+    let (mut gathered, mut loaded) = (Gathered::default(), Loaded::default());
+    gather::applied(&places, documents, &mut gathered, &mut loaded);
+    let lists = gathered.everywhere.iter();
+    let off = lists.flat_map(|lists| &lists.off);
+    let off: HashSet<String> = off.map(|named| named.name.clone()).collect();
+    // Of entries with one name the last counts.
+    let entries = gathered.take().into_iter();
+    let counting: BTreeMap<String, Entry> =
+        entries.map(|entry| (entry.name.clone(), entry)).collect();
+    let is_hired = |entry: &Entry| {
+        let is_on = !entry.disabled && !off.contains(&entry.name);
+        is_on && entry.worker.runs.is_some() && entry.faults.is_empty()
+    };
+    let hired = counting.into_iter().filter(|(_, entry)| is_hired(entry));
+    hired.map(|(name, entry)| (name, entry.worker)).collect()
 }
 
 /// All that was found.
@@ -252,6 +303,7 @@ pub fn load(request: &Request) -> Loaded {
             &mut loaded,
         );
         gathered.settle_rules(&mut loaded);
+        gather::hired(&request.applied.hired, &mut gathered, &mut loaded);
     }
     // Where nothing else counts there is nothing to fetch either.
     if request.strict || loaded.exclusive.is_some() {

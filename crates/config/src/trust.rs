@@ -98,6 +98,7 @@ impl Loaded {
     pub fn elsewhere(&self) -> Vec<&Entry> {
         self.active()
             .filter(|entry| entry.starts_elsewhere() && entry.faults.is_empty())
+            .filter(|entry| entry.scope != Scope::Fleet)
             .collect()
     }
 
@@ -109,7 +110,8 @@ impl Loaded {
     /// Whether the user could be asked: something depends on it, and nobody has
     /// said anything yet.
     pub fn folder_is_open(&self) -> bool {
-        self.folder.trust == Some(Trust::Open) && self.active().any(|entry| entry.wary)
+        let depends = |entry: &Entry| entry.wary && entry.scope != Scope::Fleet;
+        self.folder.trust == Some(Trust::Open) && self.active().any(depends)
     }
 }
 
@@ -120,6 +122,11 @@ pub(crate) fn settle(loaded: &mut Loaded, request: &Request) {
     };
     loaded.folder.directory.clone_from(&places.directory);
     loaded.folder.tree = places.tree().map(ToOwned::to_owned);
+    // What somebody has signed for many machines has nothing to do with a folder of this one,
+    // whether or not that is trusted.
+    for server in &mut loaded.servers {
+        server.entry.wary |= server.entry.scope == Scope::Fleet;
+    }
     let starts = |entry: &Entry| {
         entry.transport == Transport::Stdio
             || entry.headers_helper.is_some()

@@ -25,9 +25,10 @@ pub use admission::Admission;
 pub use announcement::Announcement;
 pub use cluster::{
     Announced, Applied, AppliedBook, AppliedPage, ApplyError, ApplyKey, ApplyKeys, Approval,
-    BadApplyKey, BadKeys, Cluster, ClusterKeys, ClusterParts, Document, Lease, LeaseOf, Looked,
-    Node, NotApplied, Outpost, OutpostParts, RecordChain, RecordHead, RecordPiece, RecordPlace,
-    Records, Runs, Shortened, SignIns, Signed, Statement, TokenDigest,
+    BadApplyKey, BadKeys, Cluster, ClusterKeys, ClusterParts, Document, Hire, HiredServer, Hires,
+    Hiring, Lease, LeaseOf, Looked, Node, NotApplied, NotRun, Outpost, OutpostParts, Part,
+    RecordChain, RecordHead, RecordPiece, RecordPlace, Records, Runs, Shortened, SignIns, Signed,
+    Statement, TokenDigest,
 };
 pub use control::{
     Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,

@@ -311,6 +311,12 @@ pub const RECORD_CHAINS: usize = 10_000;
 pub const RECORD_PIECES: usize = 10_000;
 /// Bytes of what can be applied to a cluster at once: less than NATS takes in one message.
 pub const APPLIED: usize = 512 * 1024;
+/// How often it is tried to tell workers of it where others do as well.
+pub const APPLY_TRIES: usize = 5;
+/// Servers for workers that can be applied to a cluster.
+pub const HIRES: usize = 256;
+/// Characters of why a worker does not run one of them.
+pub const HIRE_WHY: usize = 200;
 /// Versions of it that are kept, with the one that holds.
 pub const APPLIED_KEPT: usize = 20;
 /// Keys whose signatures count.
@@ -353,6 +359,8 @@ pub const PLACE_COMES: Duration = Duration::from_secs(15);
 pub const OUTPOST_AGAIN: Duration = Duration::from_millis(500);
 /// How often an outpost that ends looks whether its links have.
 pub const OUTPOST_LOOK: Duration = Duration::from_millis(20);
+/// Outposts that are named where none runs a server.
+pub const WHY_NOT: usize = 8;
 /// Places of servers whose holders a replica remembers.
 pub const PLACES: usize = 10_000;
 /// How long an outpost may run a server whose copies are counted, unless it says so again.

@@ -112,7 +112,7 @@ impl Access {
         let by_any_client = entry.oauth.clients_sign_in
             && !matches!(
                 entry.scope,
-                Scope::Connector | Scope::Plugin | Scope::Project
+                Scope::Fleet | Scope::Connector | Scope::Plugin | Scope::Project
             );
         Some(stand_in(&entry.name, authority.clone(), by_any_client))
     }

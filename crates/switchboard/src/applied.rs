@@ -42,6 +42,17 @@ impl Followed {
         Self(names.map(|name| folder.join(name)).collect())
     }
 
+    /// The same for a worker, which has a part of those keys.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn of_worker(folder: &Path, keys: &ClusterKeys) -> Self {
+        let names = keys.workers_names().into_iter();
+        Self(
+            names
+                .map(|name| folder.join(format!("hired-{name}")))
+                .collect(),
+        )
+    }
+
     /// All that is kept.
     #[cfg_attr(
         not(feature = "cluster"),
@@ -58,7 +69,7 @@ impl Followed {
         self.0.iter().filter_map(read).collect()
     }
 
-    fn keep(&self, signed: &Signed) {
+    pub(crate) fn keep(&self, signed: &Signed) {
         let Some(path) = self.0.first() else { return };
         let folder = path.parent().map_or(Ok(()), private::folder);
         let kept = folder.and_then(|()| private::write(path, &signed.bytes));
@@ -76,6 +87,7 @@ fn holding(statement: &Statement) -> Holding {
         configured: config::Applied {
             documents: documents(statement),
             approvals: statement.approvals.iter().map(binding).collect(),
+            ..config::Applied::default()
         },
         pins: Some(Arc::new(pins.collect())),
     }

@@ -3,6 +3,7 @@
 
 pub mod apply;
 pub mod authority;
+mod hiring;
 mod nats_config;
 mod recorded;
 mod worker;
@@ -10,11 +11,11 @@ mod worker;
 pub use nats_config::nats_config;
 pub use recorded::{Checked, Recorded};
 pub use switchboard_gateway::{
-    Announced, ApplyKey, ApplyKeys, ClusterKeys, Lease, LeaseOf, Looked, Node, SignIns, Signed,
-    Statement,
+    Announced, ApplyKey, ApplyKeys, ClusterKeys, Hiring, Lease, LeaseOf, Looked, Node, SignIns,
+    Signed, Statement,
 };
 pub use switchboard_ledger::{LedgerError, Store};
-pub use worker::{Hire, Hired};
+pub use worker::{Hire, Hired, Hires};
 
 use crate::{VERSION, applied::Followed, listen::Joined};
 use std::{

@@ -4,9 +4,10 @@
 //! does the one use the other's server. The same for rules: a client is led
 //! through a gateway only where that permits just what it would itself.
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::Path;
-use switchboard_config::{Permissions, Transport, expand::Expanded};
+use switchboard_config::{Permissions, Scope, Transport, expand::Expanded};
 use switchboard_host::permission::Mode;
 use switchboard_local::hex;
 
@@ -51,6 +52,9 @@ pub(crate) fn identity(entry: &Expanded, program: Option<&str>, directory: &Path
     // The user's own server is another than a project's that looks just like it,
     // and an approved one another than what it was before.
     add(if entry.inside { "inside" } else { "" });
+    if entry.scope == Scope::Fleet {
+        add("fleet");
+    }
     for (path, content) in entry.bound.iter().flat_map(|bound| &bound.contents) {
         add(&path.display().to_string());
         add(&content.to_string());
@@ -94,6 +98,14 @@ pub(crate) fn of_rules(permissions: &Permissions, mode: Mode) -> String {
         // What a repository allows does not count.
         hash.add(if rule.inside { "inside" } else { "" });
     }
+    hash.text()
+}
+
+/// What workers start for an entry, as a hash: the same at a replica and at a worker that
+/// has it as it was signed.
+pub(crate) fn of_runs(runs: &Value) -> String {
+    let mut hash = Hash::default();
+    hash.add(&runs.to_string());
     hash.text()
 }
 

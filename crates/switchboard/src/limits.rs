@@ -115,6 +115,8 @@ pub const SOURCES_FOLDERS: usize = 5_000;
 pub const BUILTIN_CLOSING: Duration = Duration::from_secs(3);
 /// Characters of a server's name that a file's name keeps.
 pub const LOG_NAME_CHARS: usize = 100;
+/// How often a worker looks again whether it can run what it could not.
+pub const HIRES_LOOK: Duration = Duration::from_secs(10);
 /// How often it is looked at what was approved.
 pub const PINS_LOOK: Duration = Duration::from_secs(1);
 /// How long a start may keep its place. One that takes longer goes on without

@@ -199,6 +199,7 @@ pub fn pin_key(entry: &Entry) -> String {
     match entry.scope {
         _ if entry.inside => format!("{} in {}", entry.name, entry.source),
         Scope::Dynamic => format!("{} of --mcp-config", entry.name),
+        Scope::Fleet => format!("{} of the cluster", entry.name),
         _ => entry.name.clone(),
     }
 }
@@ -221,6 +222,8 @@ fn pinning(entry: &Entry, permissions: &Permissions) -> Pinning {
             Some(config::Pinning::Hold) => Pinning::Hold,
             Some(config::Pinning::Tell) => Pinning::Tell,
             None if entry.inside => Pinning::Hold,
+            // Whoever signed it may change it, and replicas see to what it lists.
+            None if entry.scope == Scope::Fleet => Pinning::Off,
             None => Pinning::Own,
         },
     }

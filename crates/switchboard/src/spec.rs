@@ -10,7 +10,7 @@ mod remote;
 use crate::{
     access::{Access, Authority, WayIn},
     apart::Apart,
-    identity::identity,
+    identity::{identity, of_runs},
     logs,
     settings::Settings,
 };
@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 use switchboard_config::{
-    Entry, Fault, Isolation, Transport,
+    Entry, Fault, Isolation, Scope, Transport,
     expand::{self, Expanded, Lookup},
     program,
     trust::Folder,
@@ -212,6 +212,7 @@ fn far(entry: &Expanded, settings: &Settings) -> Far {
         machines: entry.worker.workers.clone(),
         labels: entry.worker.labels.clone(),
         copies: entry.worker.copies,
+        what: entry.worker.runs.as_ref().map(|runs| of_runs(runs).into()),
         way: settings.far_way.clone(),
     }
 }
@@ -251,6 +252,8 @@ fn command(
     } = *with;
     let program = if entry.inside {
         approved_program(entry, directory, lookup)?
+    } else if entry.scope == Scope::Fleet {
+        hired_program(entry, folder, lookup)?
     } else {
         entry.command.clone().unwrap_or_default().into()
     };
@@ -290,10 +293,10 @@ fn command(
 }
 
 /// What the server of an entry gets of our environment besides what every
-/// program needs. A repository has no say in it.
+/// program needs. A repository has no say in it, nor has whoever signs for many machines.
 pub(crate) fn surroundings(entry: &Entry) -> Inherit {
     let (table, also) = match &entry.inherit_env {
-        _ if entry.inside => (Table::Network, Vec::new()),
+        _ if entry.inside || entry.scope == Scope::Fleet => (Table::Network, Vec::new()),
         None => (Table::Whole, Vec::new()),
         Some(names) if names.is_empty() => (Table::Nothing, Vec::new()),
         Some(names) => (Table::Whole, names.clone()),
@@ -325,6 +328,36 @@ fn approved_program(
         Some(program) => Ok(program.into()),
         None => {
             let problem = format!("there is no program {command:?} outside of the project");
+            Err(vec![entry.fault("command", problem)])
+        }
+    }
+}
+
+/// The program of a server that somebody has signed for many machines, if this one has it:
+/// one that does not leaves it to the others. It is found by the search path or by its whole
+/// path, since where this worker was started means nothing to whoever signed.
+fn hired_program(
+    entry: &Expanded,
+    folder: &Folder,
+    lookup: Lookup<'_>,
+) -> Result<OsString, Vec<Fault>> {
+    let command = entry.command.as_deref().unwrap_or_default();
+    let relative = |path: &&str| !Path::new(path).is_absolute();
+    let command_path = Some(command).filter(|command| command.contains('/'));
+    for (field, path) in [("command", command_path), ("cwd", entry.cwd.as_deref())] {
+        if let Some(path) = path.filter(relative) {
+            let problem = format!("{path:?} is no whole path, and it starts in an empty directory");
+            return Err(vec![entry.fault(field, problem)]);
+        }
+    }
+    let own = entry.env.iter().find(|(name, _)| name == "PATH");
+    let path = own.map(|(_, path)| path.clone()).or_else(|| lookup("PATH"));
+    let trees: Vec<PathBuf> = folder.tree.iter().cloned().collect();
+    let path = path.unwrap_or_default();
+    match program::resolve(command, Path::new("/"), path.as_ref(), &trees) {
+        Some(program) => Ok(program.into()),
+        None => {
+            let problem = format!("there is no program {command:?} on this machine");
             Err(vec![entry.fault("command", problem)])
         }
     }

@@ -3,6 +3,7 @@
 mod applied;
 mod difference;
 mod status;
+mod told;
 mod vouched;
 
 use crate::{
@@ -322,10 +323,11 @@ impl From<ClusterError> for Failure {
             }
             ClusterError::ApplyKeys { .. } => Self::new(Code::Configuration, text).hint(
                 "switchboard cluster ca DIR makes apply.key, to sign with, and apply.pub, which \
-                 replicas follow",
+                 replicas and workers go by",
             ),
-            ClusterError::NoHome => Self::new(Code::Configuration, text)
-                .hint("set HOME to a folder of its own, or leave --cluster-apply-keys out"),
+            ClusterError::NoHome => Self::new(Code::Configuration, text).hint(
+                "set HOME to a folder of its own, or leave --cluster-apply-keys or --hire out",
+            ),
             ClusterError::Certificate(_) => Self::new(Code::Configuration, text)
                 .hint("switchboard cluster ca DIR --name NAME makes one for each replica"),
             ClusterError::NotTheWorker { .. } => Self::new(Code::Configuration, text).hint(

@@ -2,6 +2,7 @@
 
 use super::Entry;
 use crate::limits;
+use serde_json::Value;
 
 /// What an entry of type `worker` says: which workers of the cluster run the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,11 +16,27 @@ pub struct WorkerOptions {
     /// `copies`: on how many of them it may run at a time; on any number where nothing is
     /// said.
     pub copies: Option<u32>,
+    /// `runs`: what such a worker starts, as it is written; what the worker's own settings
+    /// say where nothing is said.
+    pub runs: Option<Value>,
 }
 
 impl WorkerOptions {
     /// The keys.
-    pub const KEYS: [&str; 4] = ["server", "workers", "labels", "copies"];
+    pub const KEYS: [&str; 5] = ["server", "workers", "labels", "copies", "runs"];
+    /// What `runs` can say: a program, and nothing that reads the worker's files or is let
+    /// in somewhere in its name.
+    pub const RUNS: [&str; 9] = [
+        "type",
+        "command",
+        "args",
+        "env",
+        "cwd",
+        "limits",
+        "timeout",
+        "idleTimeout",
+        "era",
+    ];
     /// How many copies can be asked for.
     pub const COPIES: u32 = limits::WORKER_COPIES;
 }

@@ -3,9 +3,11 @@
 
 mod applied;
 mod brought;
+mod hired;
 mod rules;
 
 pub(super) use applied::applied;
+pub(super) use hired::hired;
 
 use super::{Loaded, Looked, Outcome};
 use crate::{

@@ -52,7 +52,7 @@ pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loa
     loaded.switched_off = settling.all(|lists| &lists.off).cloned().collect();
     let denied = loaded.policy.denied_addresses();
     for mut entry in entries {
-        if !entry.inside {
+        if !entry.inside && entry.scope != Scope::Fleet {
             inherit::settle(&mut entry, gathered.inherit_env.as_ref());
         }
         usage::settle_idle(&mut entry, gathered.idle_timeout);
@@ -275,7 +275,8 @@ fn shadow(servers: &mut [Configured]) {
 /// A plugin or connector that brings a server which is there already gives way.
 /// Two that the user configured with the same command both stay.
 fn deduplicate(servers: &mut [Configured]) {
-    let may_give_way = |server: &Configured| server.entry.scope <= Scope::Plugin;
+    let may_give_way =
+        |server: &Configured| matches!(server.entry.scope, Scope::Connector | Scope::Plugin);
     if !servers.iter().any(may_give_way) {
         return;
     }
@@ -287,7 +288,7 @@ fn deduplicate(servers: &mut [Configured]) {
     }
     for i in 0..servers.len() {
         let me = &servers[i];
-        if me.standing != Standing::Active || me.entry.scope > Scope::Plugin {
+        if me.standing != Standing::Active || !may_give_way(me) {
             continue;
         }
         let Some(signature) = signature(&me.entry) else {

@@ -2,6 +2,7 @@
 
 mod applied;
 mod brought;
+mod hired;
 mod managed;
 mod scopes;
 mod trust;

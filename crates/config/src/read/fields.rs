@@ -26,6 +26,19 @@ impl<'a> Reader<'a> {
         Self { file, entry }
     }
 
+    /// The same for an entry that stands in this one.
+    pub(super) fn within(&self) -> Self {
+        let Entry {
+            name,
+            scope,
+            source,
+            line,
+            ..
+        } = &self.entry;
+        let entry = Entry::at(name.clone(), *scope, source.clone(), *line);
+        Self::new(self.file, entry)
+    }
+
     pub(super) fn object(&mut self, object: &Object<'_>) {
         let mut transport = None;
         let mut seen: Vec<&str> = Vec::new();

@@ -253,10 +253,31 @@ fn what_is_said_of_a_server_of_workers() {
         r#""copies": 0"#,
         r#""copies": 65"#,
         r#""copies": "one""#,
+        r#""runs": "npx""#,
+        r#""server": "b", "runs": {"command": "x"}"#,
+        r#""runs": {"command": "x", "inheritEnv": ["A"]}"#,
+        r#""runs": {"command": "x", "env": {"A": "1", "A": "2"}}"#,
+        r#""runs": {"args": []}"#,
     ] {
         let text = format!(r#"{{"mcpServers": {{"a": {{"type": "worker", {wrong}}}}}}}"#);
         assert_eq!(entries(&text)[0].faults.len(), 1, "{wrong}");
     }
+}
+
+#[test]
+fn what_workers_start_is_kept_as_it_is_written_and_nests_no_deeper() {
+    let text = r#"{"mcpServers": {"a": {"type": "worker",
+        "runs": {"command": "x", "args": ["${A}"], "cwd": "/srv"}}}}"#;
+    let all = entries(text);
+    assert!(all[0].faults.is_empty(), "{:?}", all[0].faults);
+    let runs = serde_json::json!({"command": "x", "args": ["${A}"], "cwd": "/srv"});
+    assert_eq!(all[0].worker.runs.as_ref(), Some(&runs));
+    assert_eq!(all[0].command, None);
+    // However deep somebody nests them.
+    let deep = r#"{"type": "worker", "runs": "#.repeat(100) + "{}" + &"}".repeat(100);
+    let all = entries(&format!(r#"{{"mcpServers": {{"a": {deep}}}}}"#));
+    let fields: Vec<_> = all[0].faults.iter().map(|it| it.field.as_deref()).collect();
+    assert!(fields.contains(&Some("runs.runs")), "{fields:?}");
 }
 
 #[test]

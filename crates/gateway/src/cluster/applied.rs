@@ -5,6 +5,7 @@
 use super::{
     keys::ClusterKeys,
     news::News,
+    part::{APPLIED, NOW, Part},
     signed::{ApplyKeys, NotApplied, Signed},
 };
 use crate::limits;
@@ -14,14 +15,10 @@ use std::sync::Arc;
 use switchboard_ledger::{Key, Ledger, LedgerError, Revision};
 use tokio::sync::watch;
 
-/// The space of what was applied.
-const APPLIED: &str = "applied";
-/// The newest.
-const NOW: &str = "now";
-
-/// What a replica follows.
+/// What a replica or an outpost follows.
 #[derive(Debug)]
 pub struct Applied {
+    part: Part,
     ledger: Arc<dyn Ledger>,
     keys: Arc<ClusterKeys>,
     signers: Option<ApplyKeys>,
@@ -31,7 +28,7 @@ pub struct Applied {
     seen: Mutex<Option<Revision>>,
 }
 
-/// What a replica makes of it.
+/// What becomes of it there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
     /// The version that it runs.
@@ -49,6 +46,7 @@ fn past(version: u64) -> String {
     format!("v{version:020}")
 }
 
+/// The same for the versions before the newest.
 fn sealed(keys: &ClusterKeys, name: &str, bytes: &[u8]) -> Option<Bytes> {
     let hidden = keys.hide(bytes, &format!("{APPLIED} {name}"));
     hidden.map(Bytes::from)
@@ -60,9 +58,10 @@ fn opened(keys: &ClusterKeys, name: &str, sealed: &[u8]) -> Result<Vec<u8>, NotA
 }
 
 impl Applied {
-    /// With no `signers` nothing is followed. `kept` is what this replica followed before,
-    /// which is looked at as sceptically as everything else.
+    /// With no `signers` nothing is followed. `kept` is what was followed here before, which
+    /// is looked at as sceptically as everything else.
     pub(super) fn new(
+        part: Part,
         ledger: Arc<dyn Ledger>,
         keys: Arc<ClusterKeys>,
         signers: Option<ApplyKeys>,
@@ -70,10 +69,10 @@ impl Applied {
     ) -> Self {
         let known = signers.iter().flat_map(|signers| {
             let known = kept.iter().filter_map(|bytes| {
-                let opened = signers.open(bytes);
+                let opened = signers.open(part, bytes);
                 opened
                     .inspect_err(|why| {
-                        tracing::warn!(%why, "what this replica followed before does not count any more");
+                        tracing::warn!(%why, "what was followed here before does not count any more");
                     })
                     .ok()
             });
@@ -82,6 +81,7 @@ impl Applied {
         let newest = known.max_by_key(|signed| signed.statement.version);
         let (newest, _) = watch::channel(newest.map(Arc::new));
         Self {
+            part,
             ledger,
             keys,
             signers,
@@ -101,7 +101,13 @@ impl Applied {
         self.newest.subscribe()
     }
 
-    /// What this replica makes of it.
+    /// The version of the newest that counts.
+    pub fn version(&self) -> Option<u64> {
+        let newest = self.newest.borrow();
+        newest.as_ref().map(|signed| signed.statement.version)
+    }
+
+    /// What became of it here.
     pub fn runs(&self) -> Runs {
         *self.runs.lock()
     }
@@ -128,7 +134,7 @@ impl Applied {
         let Some(signers) = &self.signers else {
             return Ok(());
         };
-        let Some(entry) = self.ledger.read(&key(NOW)).await? else {
+        let Some(entry) = self.ledger.read(&self.part.key()).await? else {
             return Ok(());
         };
         if self.seen.lock().replace(entry.revision) == Some(entry.revision) {
@@ -141,16 +147,22 @@ impl Applied {
                 self.newest.send_replace(Some(Arc::new(new)));
             }
             Ok(None) => {}
-            Err(why) => {
-                tracing::warn!(%why, "what was to be applied to the cluster is refused; what holds goes on");
-            }
+            Err(why) => match self.part {
+                Part::Replicas => {
+                    tracing::warn!(%why, "what was to be applied to the cluster is refused; what holds goes on");
+                }
+                Part::Outposts => {
+                    tracing::warn!(%why, "what workers were to run is refused, and nothing of it is started; what runs goes on");
+                }
+            },
         }
         Ok(())
     }
 
     /// What is newer than what holds; nothing where it is the same.
     fn judged(&self, value: &[u8], signers: &ApplyKeys) -> Result<Option<Signed>, NotApplied> {
-        let new = signers.open(&opened(&self.keys, NOW, value)?)?;
+        let bytes = self.part.opened(&self.keys, value);
+        let new = signers.open(self.part, &bytes.ok_or(NotApplied::Altered)?)?;
         let version = new.statement.version;
         match &*self.newest.borrow() {
             Some(known) if known.bytes == new.bytes => Ok(None),
@@ -192,6 +204,9 @@ pub enum ApplyError {
     /// It would not fit.
     #[error("it has {} bytes, and {} is the most that can be applied", .0, limits::APPLIED)]
     TooLarge(usize),
+    /// Too much for one worker.
+    #[error("it has {} servers for workers, and {} is the most that can be applied", .0, limits::HIRES)]
+    TooMany(usize),
     /// The key is a worker's.
     #[error("a worker's key cannot apply anything")]
     Workers,
@@ -207,11 +222,25 @@ impl AppliedBook {
         }
     }
 
+    /// Whether something can be put there at all.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn fits(new: &Signed) -> Result<(), ApplyError> {
+        if new.bytes.len() > limits::APPLIED {
+            return Err(ApplyError::TooLarge(new.bytes.len()));
+        }
+        match new.statement.hires.len() {
+            0..=limits::HIRES => Ok(()),
+            many => Err(ApplyError::TooMany(many)),
+        }
+    }
+
     fn page(&self, name: &str, entry: &switchboard_ledger::Entry, signers: &ApplyKeys) -> Page {
         let bytes = opened(&self.keys, name, &entry.value);
         Page {
             revision: entry.revision,
-            signed: bytes.and_then(|bytes| signers.open(&bytes)),
+            signed: bytes.and_then(|bytes| signers.open(Part::Replicas, &bytes)),
         }
     }
 
@@ -246,9 +275,7 @@ impl AppliedBook {
     /// # Errors
     /// When it could not be put there.
     pub async fn put(&self, before: Option<&Page>, new: &Signed) -> Result<(), ApplyError> {
-        if new.bytes.len() > limits::APPLIED {
-            return Err(ApplyError::TooLarge(new.bytes.len()));
-        }
+        Self::fits(new)?;
         // Again, where whoever put it there broke off before.
         if let Some(signed) = before.and_then(|page| page.signed.as_ref().ok()) {
             self.keep(signed).await?;
@@ -270,6 +297,54 @@ impl AppliedBook {
             self.forget_old().await;
         }
         Ok(())
+    }
+
+    /// Whether outposts are told this version.
+    ///
+    /// # Errors
+    /// When it cannot be looked.
+    pub async fn is_told(&self, version: u64, signers: &ApplyKeys) -> Result<bool, LedgerError> {
+        let found = self.ledger.read(&Part::Outposts.key()).await?;
+        let told = found.and_then(|entry| self.told(&entry.value, signers));
+        Ok(told == Some(version))
+    }
+
+    /// The version that outposts are told, if that counts.
+    fn told(&self, value: &[u8], signers: &ApplyKeys) -> Option<u64> {
+        let bytes = Part::Outposts.opened(&self.keys, value)?;
+        let signed = signers.open(Part::Outposts, &bytes).ok()?;
+        Some(signed.statement.version)
+    }
+
+    /// Tells outposts what they are to run, unless they were told something newer.
+    ///
+    /// # Errors
+    /// When they could not be told.
+    pub async fn tell(&self, new: &Signed, signers: &ApplyKeys) -> Result<(), ApplyError> {
+        Self::fits(new)?;
+        let (part, version) = (Part::Outposts, new.statement.version);
+        let value = part.sealed(&self.keys, &new.bytes);
+        let value = value.ok_or(ApplyError::Workers)?;
+        for _ in 0..limits::APPLY_TRIES {
+            let put = match self.ledger.read(&part.key()).await? {
+                Some(entry) => {
+                    let told = self.told(&entry.value, signers);
+                    if told.is_some_and(|told| told > version) {
+                        return Ok(());
+                    }
+                    let before = entry.revision;
+                    let set = self
+                        .ledger
+                        .compare_and_set(&part.key(), before, value.clone(), None);
+                    set.await?
+                }
+                None => self.ledger.create(&part.key(), value.clone(), None).await?,
+            };
+            if put.is_some() {
+                return Ok(());
+            }
+        }
+        Err(ApplyError::Overtaken)
     }
 
     async fn keep(&self, signed: &Signed) -> Result<(), ApplyError> {
@@ -304,192 +379,4 @@ impl AppliedBook {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cluster::signed::{ApplyKey, Statement};
-    use switchboard_ledger::{Clock, Memory};
-
-    struct Fleet {
-        ledger: Arc<Memory>,
-        cluster: String,
-        key: ApplyKey,
-        follower: Applied,
-        book: AppliedBook,
-    }
-
-    fn keys(text: &str) -> ClusterKeys {
-        ClusterKeys::read(text).unwrap()
-    }
-
-    fn signed(key: &ApplyKey, version: u64) -> Signed {
-        let statement = Statement {
-            version,
-            ..Statement::default()
-        };
-        key.public().open(&key.sign(&statement)).unwrap()
-    }
-
-    impl Fleet {
-        fn new() -> Self {
-            let ledger = Arc::new(Memory::new(Clock::by_hand()));
-            let cluster = ClusterKeys::make().unwrap();
-            let (secret, _) = ApplyKey::make().unwrap();
-            let key = ApplyKey::read(&secret).unwrap();
-            Self {
-                follower: Applied::new(
-                    ledger.clone(),
-                    Arc::new(keys(&cluster)),
-                    Some(key.public()),
-                    &[],
-                ),
-                book: AppliedBook::of(ledger.clone(), keys(&cluster)),
-                ledger,
-                cluster,
-                key,
-            }
-        }
-
-        async fn apply(&self, version: u64, key: &ApplyKey) {
-            let now = self.book.now(&self.key.public()).await.unwrap();
-            let put = self.book.put(now.as_ref(), &signed(key, version)).await;
-            put.unwrap();
-        }
-
-        /// Puts something there that whoever runs NATS, or has a replica's key, could.
-        async fn plant(&self, value: Bytes) {
-            let found = self.ledger.read(&key(NOW)).await.unwrap().unwrap();
-            let set = self
-                .ledger
-                .compare_and_set(&key(NOW), found.revision, value, None);
-            set.await.unwrap().unwrap();
-        }
-
-        fn seal(&self, bytes: &[u8]) -> Bytes {
-            sealed(&keys(&self.cluster), NOW, bytes).unwrap()
-        }
-
-        async fn holds(&self) -> Option<u64> {
-            self.follower.look().await.unwrap();
-            let newest = self.follower.newest();
-            let newest = newest.borrow();
-            newest.as_ref().map(|signed| signed.statement.version)
-        }
-
-        fn why(&self, value: &[u8]) -> NotApplied {
-            let judged = self.follower.judged(value, &self.key.public());
-            judged.unwrap_err()
-        }
-    }
-
-    #[tokio::test]
-    async fn only_what_is_signed_and_newer_is_followed() {
-        let fleet = Fleet::new();
-        assert_eq!(fleet.holds().await, None);
-        fleet.apply(1, &fleet.key).await;
-        assert_eq!(fleet.holds().await, Some(1));
-        let first = fleet.ledger.read(&key(NOW)).await.unwrap().unwrap().value;
-        fleet.apply(2, &fleet.key).await;
-        assert_eq!(fleet.holds().await, Some(2));
-        // An older one, as it was.
-        let older = NotApplied::Older {
-            version: 1,
-            known: 2,
-        };
-        assert_eq!(fleet.why(&first), older);
-        fleet.plant(first).await;
-        assert_eq!(fleet.holds().await, Some(2));
-        let three = Statement {
-            version: 3,
-            ..Statement::default()
-        };
-        let good = fleet.key.sign(&three);
-        // Not sealed.
-        assert_eq!(fleet.why(&good), NotApplied::Altered);
-        // Sealed, and unsigned, altered, or signed by somebody else.
-        let mut unsigned = good.clone();
-        unsigned[33..97].fill(0);
-        assert_eq!(fleet.why(&fleet.seal(&unsigned)), NotApplied::Unsigned);
-        let mut altered = good.clone();
-        let last = altered.len() - 3;
-        altered[last] ^= 1;
-        assert_eq!(fleet.why(&fleet.seal(&altered)), NotApplied::Forged);
-        let (other, _) = ApplyKey::make().unwrap();
-        let other = ApplyKey::read(&other).unwrap();
-        let strange = fleet.seal(&other.sign(&three));
-        assert!(matches!(fleet.why(&strange), NotApplied::Stranger(_)));
-        let twice = Statement {
-            version: 2,
-            note: "another".into(),
-            ..Statement::default()
-        };
-        let twice = fleet.seal(&fleet.key.sign(&twice));
-        assert_eq!(fleet.why(&twice), NotApplied::Twice(2));
-        for value in [unsigned, altered] {
-            fleet.plant(fleet.seal(&value)).await;
-            assert_eq!(fleet.holds().await, Some(2));
-        }
-        fleet.plant(fleet.seal(&good)).await;
-        assert_eq!(fleet.holds().await, Some(3));
-    }
-
-    #[tokio::test]
-    async fn a_replica_that_starts_again_knows_what_it_followed() {
-        let fleet = Fleet::new();
-        fleet.apply(1, &fleet.key).await;
-        let first = fleet.ledger.read(&key(NOW)).await.unwrap().unwrap().value;
-        fleet.apply(2, &fleet.key).await;
-        assert_eq!(fleet.holds().await, Some(2));
-        let kept = fleet.follower.newest().borrow().clone().unwrap();
-        fleet.plant(first).await;
-        let again = |signers| {
-            let keys = Arc::new(keys(&fleet.cluster));
-            let kept = [kept.bytes.clone()];
-            Applied::new(fleet.ledger.clone(), keys, signers, &kept)
-        };
-        let replica = again(Some(fleet.key.public()));
-        replica.look().await.unwrap();
-        let version = |of: &Applied| {
-            let newest = of.newest();
-            let newest = newest.borrow();
-            newest.as_ref().map(|signed| signed.statement.version)
-        };
-        assert_eq!(version(&replica), Some(2));
-        // Who follows nobody follows nothing, whatever is there.
-        let nobody = again(None);
-        nobody.look().await.unwrap();
-        assert_eq!(version(&nobody), None);
-    }
-
-    #[tokio::test]
-    async fn so_many_are_kept_and_one_of_two_is_first() {
-        let fleet = Fleet::new();
-        let most = limits::APPLIED_KEPT as u64;
-        for version in 1..=most + 5 {
-            fleet.apply(version, &fleet.key).await;
-        }
-        let all = fleet.book.all(&fleet.key.public()).await.unwrap();
-        let versions: Vec<u64> = all.iter().map(|one| one.statement.version).collect();
-        let wanted: Vec<u64> = (6..=most + 5).rev().collect();
-        assert_eq!(versions, wanted);
-        let before = fleet.book.now(&fleet.key.public()).await.unwrap();
-        fleet.apply(most + 6, &fleet.key).await;
-        let mut late = signed(&fleet.key, most + 6);
-        let put = fleet.book.put(before.as_ref(), &late).await;
-        assert_eq!(put, Err(ApplyError::Overtaken));
-        late.bytes = vec![0; limits::APPLIED + 1];
-        let put = fleet.book.put(before.as_ref(), &late).await;
-        assert!(matches!(put, Err(ApplyError::TooLarge(_))));
-        // What somebody without a good key puts in its place loses nothing.
-        let (other, _) = ApplyKey::make().unwrap();
-        fleet
-            .apply(most + 7, &ApplyKey::read(&other).unwrap())
-            .await;
-        let all = fleet.book.all(&fleet.key.public()).await.unwrap();
-        assert_eq!(all[0].statement.version, most + 6);
-        // Nor does it take a number away.
-        fleet.apply(most + 7, &fleet.key).await;
-        fleet.apply(most + 8, &fleet.key).await;
-        let all = fleet.book.all(&fleet.key.public()).await.unwrap();
-        assert_eq!(all[1].statement.version, most + 7);
-    }
-}
+mod tests;

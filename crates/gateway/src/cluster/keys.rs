@@ -20,6 +20,8 @@ pub struct ClusterKeys(Vec<Key>);
 struct Key {
     vouches: hmac::Key,
     seals: Seal,
+    /// The same as that of the whole, for files of workers.
+    name: String,
     whole: Option<Whole>,
 }
 
@@ -93,6 +95,11 @@ impl ClusterKeys {
     pub fn names(&self) -> Vec<String> {
         let whole = self.0.iter().filter_map(|key| key.whole.as_ref());
         whole.map(|whole| whole.name.clone()).collect()
+    }
+
+    /// The same in files of its workers, which know no other.
+    pub fn workers_names(&self) -> Vec<String> {
+        self.0.iter().map(|key| key.name.clone()).collect()
     }
 
     /// A new id for a session of this replica.
@@ -230,6 +237,7 @@ impl Key {
         Ok(Self {
             vouches: signs("workers", &workers),
             seals: Seal::of(derived("entries", &workers).as_ref()),
+            name: hex(&derived("workers' name", &workers).as_ref()[..8]),
             whole,
         })
     }

@@ -14,6 +14,7 @@ mod links;
 mod news;
 mod nodes;
 pub(crate) mod outposts;
+mod part;
 mod posted;
 mod records;
 mod sign_ins;
@@ -26,7 +27,8 @@ pub use keys::{BadKeys, ClusterKeys};
 pub use leases::{Lease, LeaseOf};
 pub(crate) use links::{Answered, NoAnswer};
 pub use nodes::Node;
-pub use outposts::{Announced, Outpost, OutpostParts};
+pub use outposts::{Announced, HiredServer, Hires, Hiring, NotRun, Outpost, OutpostParts};
+pub use part::{Hire, Part};
 pub(crate) use posted::Posted;
 pub use records::{Chain as RecordChain, RecordHead, RecordPiece, RecordPlace, Records, Shortened};
 pub use sign_ins::SignIns;
@@ -157,6 +159,7 @@ impl Cluster {
             records: Records::new(parts.ledger.clone(), keys.clone(), &id),
             news: News::new(parts.ledger.clone()),
             applied: Applied::new(
+                Part::Replicas,
                 parts.ledger.clone(),
                 keys.clone(),
                 parts.signers,

@@ -2,6 +2,7 @@
 //! the cluster's key, can change none of it: it counts by its signature, which binds every
 //! entry as it is written, and the version that it is.
 
+use super::part::{Hire, Part};
 use crate::limits;
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,8 @@ const KEY: usize = 32; // tidy: a form
 const SIGNATURE: usize = 64; // tidy: a form
 
 /// What a signature is about, so that it is good for nothing else, nor for another form.
-fn about(form: u8, text: &[u8]) -> Vec<u8> {
-    let about = format!("switchboard cluster apply {form}\0");
+fn about(part: Part, form: u8, text: &[u8]) -> Vec<u8> {
+    let about = format!("switchboard cluster {} {form}\0", part.word());
     [about.as_bytes(), text].concat()
 }
 
@@ -49,6 +50,9 @@ pub struct Statement {
     /// What definitions of servers are to be, by what they are pinned under.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pins: BTreeMap<String, SignedPins>,
+    /// What outposts are to run, by name: all that there is in what is for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hires: BTreeMap<String, Hire>,
 }
 
 impl Statement {
@@ -217,19 +221,19 @@ impl ApplyKey {
     }
 
     /// What it is once it is signed.
-    pub fn signed(&self, statement: &Statement) -> Signed {
+    pub fn signed(&self, part: Part, statement: &Statement) -> Signed {
         Signed {
             statement: statement.clone(),
             signer: hex(&self.0.public_key().as_ref()[..6]),
-            bytes: self.sign(statement),
+            bytes: self.sign(part, statement),
         }
     }
 
     /// Signs.
-    pub fn sign(&self, statement: &Statement) -> Vec<u8> {
+    pub fn sign(&self, part: Part, statement: &Statement) -> Vec<u8> {
         let text = serde_json::to_vec(statement).unwrap_or_default();
         let form = statement.form();
-        let signature = self.0.sign(&about(form, &text));
+        let signature = self.0.sign(&about(part, form, &text));
         let key = self.0.public_key().as_ref();
         [&[form], key, signature.as_ref(), &text].concat()
     }
@@ -262,11 +266,11 @@ impl ApplyKeys {
         self
     }
 
-    /// What was signed, if it was by one of these and says what it said then.
+    /// What was signed, if it was by one of these, for these, and says what it said then.
     ///
     /// # Errors
     /// Why it does not count.
-    pub fn open(&self, bytes: &[u8]) -> Result<Signed, NotApplied> {
+    pub fn open(&self, part: Part, bytes: &[u8]) -> Result<Signed, NotApplied> {
         let (form, rest) = bytes.split_first().ok_or(NotApplied::Altered)?;
         if !FORMS.contains(form) {
             return Err(NotApplied::Newer(*form));
@@ -283,7 +287,7 @@ impl ApplyKeys {
             return Err(NotApplied::Stranger(signer));
         }
         let signed = UnparsedPublicKey::new(&ED25519, key);
-        let verified = signed.verify(&about(*form, text), signature);
+        let verified = signed.verify(&about(part, *form, text), signature);
         verified.map_err(|_| NotApplied::Forged)?;
         let statement: Statement = serde_json::from_slice(text).map_err(|_| NotApplied::Altered)?;
         Ok(Signed {
@@ -311,6 +315,8 @@ impl fmt::Debug for ApplyKeys {
 mod tests {
     use super::*;
 
+    const ALL: Part = Part::Replicas;
+
     fn pair() -> (ApplyKey, ApplyKeys) {
         let (secret, public) = ApplyKey::make().unwrap();
         let (secret, public) = (ApplyKey::read(&secret), ApplyKeys::read(&public));
@@ -333,31 +339,34 @@ mod tests {
     fn what_was_signed_opens_and_nothing_that_differs_from_it() {
         let (key, keys) = pair();
         assert_eq!(key.public(), keys);
-        let bytes = key.sign(&statement());
-        let signed = keys.open(&bytes).unwrap();
+        let bytes = key.sign(ALL, &statement());
+        let signed = keys.open(ALL, &bytes).unwrap();
         assert_eq!(signed.statement, statement());
+        // Nor does it count for whom it was not signed.
+        let forged = Err(NotApplied::Forged);
+        assert_eq!(keys.open(Part::Outposts, &bytes), forged);
         // Any one bit.
         for at in 0..bytes.len() {
             let mut other = bytes.clone();
             other[at] ^= 1;
-            assert!(keys.open(&other).is_err(), "{at}");
+            assert!(keys.open(ALL, &other).is_err(), "{at}");
         }
         for cut in 0..bytes.len() {
-            assert!(keys.open(&bytes[..cut]).is_err(), "{cut}");
+            assert!(keys.open(ALL, &bytes[..cut]).is_err(), "{cut}");
         }
         let (_, others) = pair();
         let stranger = NotApplied::Stranger(signed.signer);
-        assert_eq!(others.open(&bytes), Err(stranger));
-        assert!(others.and(keys.clone()).open(&bytes).is_ok());
+        assert_eq!(others.open(ALL, &bytes), Err(stranger));
+        assert!(others.and(keys.clone()).open(ALL, &bytes).is_ok());
         let mut unsigned = bytes;
         unsigned[1 + KEY..1 + KEY + SIGNATURE].fill(0);
-        assert_eq!(keys.open(&unsigned), Err(NotApplied::Unsigned));
+        assert_eq!(keys.open(ALL, &unsigned), Err(NotApplied::Unsigned));
     }
 
     #[test]
     fn a_program_that_knows_no_approvals_does_not_go_by_the_rest() {
         let (key, keys) = pair();
-        assert_eq!(key.sign(&statement())[0], FORMS[0]);
+        assert_eq!(key.sign(ALL, &statement())[0], FORMS[0]);
         let approval = Approval {
             name: "a".into(),
             directory: "/srv/project".into(),
@@ -368,12 +377,12 @@ mod tests {
         let mut more = statement();
         more.approvals.push(approval);
         more.pins.insert("a".into(), SignedPins::default());
-        let mut bytes = key.sign(&more);
+        let mut bytes = key.sign(ALL, &more);
         assert_eq!(bytes[0], FORMS[1]);
-        assert_eq!(keys.open(&bytes).unwrap().statement, more);
+        assert_eq!(keys.open(ALL, &bytes).unwrap().statement, more);
         // Nor can anybody make it look as if there were nothing that it does not know.
         bytes[0] = FORMS[0];
-        assert_eq!(keys.open(&bytes), Err(NotApplied::Forged));
+        assert_eq!(keys.open(ALL, &bytes), Err(NotApplied::Forged));
     }
 
     #[test]

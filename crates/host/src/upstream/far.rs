@@ -26,6 +26,9 @@ pub struct Far {
     pub labels: Vec<(String, String)>,
     /// On how many machines it may run at a time; on any number where nothing is said.
     pub copies: Option<u32>,
+    /// What exactly they are to run, as a hash, where that is said; what they have under
+    /// its name otherwise.
+    pub what: Option<Arc<str>>,
     /// The way there.
     pub way: FarWay,
 }

@@ -8,8 +8,8 @@ use std::{
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
-use switchboard_config::{Fault, approval::Binding, faults_of};
-use switchboard_gateway::{AppliedBook, AppliedPage, ApplyError, Cluster};
+use switchboard_config::{Fault, approval::Binding, faults_of, hires_of};
+use switchboard_gateway::{AppliedBook, AppliedPage, ApplyError, Cluster, Hire, Part};
 pub use switchboard_gateway::{Approval, Document, NotApplied, TokenDigest};
 use switchboard_ledger::{Joining, LedgerError, Nats};
 
@@ -79,9 +79,41 @@ impl Book {
         statement: &Statement,
         key: &ApplyKey,
     ) -> Result<(), ApplyError> {
-        let signed = key.signed(statement);
+        // Nothing holds for replicas that workers could not be told.
+        AppliedBook::fits(&hires(statement, key))?;
+        let signed = key.signed(Part::Replicas, statement);
         self.book.put(before.0.as_ref(), &signed).await
     }
+
+    /// Whether workers are told what they are to run by what holds.
+    pub async fn is_told(&self, statement: &Statement) -> Result<bool, LedgerError> {
+        self.book.is_told(statement.version, &self.signers).await
+    }
+
+    /// Tells them: after it was put there, or where whoever did broke off before that.
+    pub async fn tell(&self, statement: &Statement, key: &ApplyKey) -> Result<(), ApplyError> {
+        self.book.tell(&hires(statement, key), &self.signers).await
+    }
+}
+
+/// What workers are to run by a statement, signed for them: they get none of the rest.
+fn hires(statement: &Statement, key: &ApplyKey) -> Signed {
+    let all = hires_of(&applied::documents(statement)).into_iter();
+    let hires = all.filter_map(|(name, options)| {
+        let hire = Hire {
+            outposts: options.workers,
+            labels: options.labels.into_iter().collect(),
+            runs: options.runs?,
+        };
+        Some((name, hire))
+    });
+    let theirs = Statement {
+        version: statement.version,
+        at: statement.at,
+        hires: hires.collect(),
+        ..Statement::default()
+    };
+    key.signed(Part::Outposts, &theirs)
 }
 
 /// What time it is, in seconds since 1970.

@@ -4,6 +4,7 @@ use super::{
     Shared,
     difference::{difference, without},
     status::age,
+    told,
     vouched::{self, VouchOptions},
 };
 use crate::{
@@ -144,6 +145,7 @@ pub fn apply(context: &Context, options: &ApplyOptions) -> Result<Code, Failure>
     let statement = wanted(context, options, before, &found)?;
     let difference = difference(before, &statement);
     if difference.is_empty() && found.now.signed().is_some() {
+        told::again(context, &options.shared, &key, &signers, before)?;
         return unchanged(options, before);
     }
     if !options.json {
@@ -302,7 +304,8 @@ fn put(
             return Err(failed(&text).hint("look at what changes now, and apply it again"));
         }
         let put = book.put(&now.now, statement, key).await;
-        put.map_err(|error| failed(&error))
+        put.map_err(|error| failed(&error))?;
+        told::to_workers(&book, statement, key).await
     })?
 }
 

@@ -1,6 +1,7 @@
 //! `cluster status`: who is there, and what each does.
 
 use crate::{
+    commands::worker::hired_out,
     failure::{Code, Failure},
     show::out,
 };
@@ -49,6 +50,31 @@ struct ShownWorker<'a> {
     room: usize,
     draining: bool,
     since: u64,
+    /// The servers that were signed for workers, where it hires itself out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hires: Option<Vec<ShownHire<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    applied: Option<u64>,
+}
+
+/// One of them, likewise.
+#[derive(Debug, Serialize)]
+struct ShownHire<'a> {
+    server: &'a str,
+    runs: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+}
+
+impl<'a> ShownHire<'a> {
+    fn all(worker: &'a Announced) -> Option<Vec<Self>> {
+        let hires = worker.hires.iter().map(|hire| Self {
+            server: &hire.server,
+            runs: hire.why.is_none(),
+            why: hire.why.as_deref(),
+        });
+        worker.applied.map(|_| hires.collect())
+    }
 }
 
 /// What one of them does alone, likewise.
@@ -126,6 +152,8 @@ pub(super) fn show(found: &Looked, json: bool) -> Result<Code, Failure> {
             room: worker.room,
             draining: worker.draining,
             since: worker.since,
+            hires: ShownHire::all(worker),
+            applied: worker.applied,
         });
         let workers = workers.map(ShownAny::Worker);
         let rows = replicas.map(ShownAny::Replica).chain(workers);
@@ -162,13 +190,18 @@ fn worker_row(id: &str, worker: &Announced) -> String {
         true => "offers nothing".to_owned(),
         false => format!("offers {}", worker.offers.join(", ")),
     };
+    let hires = worker.applied.map(|version| {
+        let hires = hired_out(&worker.hires);
+        format!(", {hires}, goes by version {version}")
+    });
+    let hires = hires.unwrap_or_default();
     let labels = worker.labels.iter();
     let labels: String = labels
         .map(|(name, value)| format!("  {name}={value}"))
         .collect();
     let (version, links, room) = (&worker.version, worker.links, worker.room);
     format!(
-        "{id}  worker  {version}  {offers}{labels}  {links} of {room} connections, for {age}{ends}"
+        "{id}  worker  {version}  {offers}{hires}{labels}  {links} of {room} connections, for {age}{ends}"
     )
 }
 

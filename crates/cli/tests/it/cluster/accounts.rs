@@ -46,6 +46,24 @@ fn creds(fleet: &Fleet, name: &str) -> String {
     file.display().to_string()
 }
 
+/// A worker that runs what was signed reads it with what it may anyway.
+#[tokio::test]
+async fn a_worker_hires_itself_out_with_the_printed_accounts() {
+    let mut fleet = fleet().await;
+    fleet.servers = json!({});
+    fleet.certify(&fleet.folder.clone(), "r0").await;
+    let keys = fleet.applies("pub");
+    let replica = fleet.replica("r0", &["--cluster-apply-keys", &keys]).await;
+    fleet.replicas.push(replica);
+    let by = creds(&fleet, "home");
+    let more = ["--cluster-creds", &by];
+    let home = fleet.hired_in(World::new(), "home", &more).await;
+    fleet.hire(&[("notes", workers::signed(&[]))]).await;
+    workers::pid(&mut fleet.replicas[0].legacy().await).await;
+    let log = home.program.stderr();
+    assert!(!log.contains(COMPLAINT), "{log}");
+}
+
 const COMPLAINT: &str = "NATS says that something is wrong";
 
 /// Also where replicas reach each other through NATS alone.
@@ -107,6 +125,7 @@ async fn a_worker_has_what_it_needs_and_nothing_of_another_s() {
         "PUB sb.kv.outposts.other 0\r\n",
         "PUB sb.kv.nodes.r0 0\r\n",
         "PUB sb.kv.applied.now 0\r\n",
+        "PUB sb.kv.hired.now 0\r\n",
         "PUB sb.post.r0.me.1 0\r\n",
         "PUB sb.ev.x 0\r\n",
         "PUB $JS.API.STREAM.DELETE.SWITCHBOARD_ENTRIES 0\r\n",

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 
 impl Fleet {
     /// Replicas without servers of their own, which follow what is applied.
-    async fn following(count: usize, more: &[&str]) -> Self {
+    pub(super) async fn following(count: usize, more: &[&str]) -> Self {
         let mut fleet = Self::on(Nats::one().await, 0).await;
         fleet.servers = json!({});
         for number in 0..count {
@@ -30,7 +30,7 @@ impl Fleet {
         fleet
     }
 
-    fn applies(&self, half: &str) -> String {
+    pub(super) fn applies(&self, half: &str) -> String {
         let file = self.folder.join(format!("apply.{half}"));
         file.display().to_string()
     }
@@ -43,15 +43,19 @@ impl Fleet {
         self.world.write("fleet.json", text.to_string())
     }
 
-    async fn apply_with(&self, key: &str, args: &[&str]) -> Ran {
+    pub(super) async fn apply_with(&self, key: &str, args: &[&str]) -> Ran {
         let (url, cluster) = (self.nats.url(), self.key());
         let command = ["cluster", "apply", "--cluster", &url];
         let keys = ["--cluster-key-file", &cluster, "--sign-with", key];
-        let args = [&command[..], &keys, args].concat();
+        let mut args = [&command[..], &keys, args].concat();
+        let creds = self.creds.as_ref().map(|file| file.display().to_string());
+        if let Some(creds) = &creds {
+            args.extend(["--cluster-creds", creds]);
+        }
         self.world.run(&args).await
     }
 
-    async fn apply(&self, args: &[&str]) -> Value {
+    pub(super) async fn apply(&self, args: &[&str]) -> Value {
         let args = [&["--yes", "--json"][..], args].concat();
         self.apply_with(&self.applies("key"), &args).await.json()
     }
@@ -65,11 +69,12 @@ impl Fleet {
     }
 
     /// Waits until all replicas say that they run this version.
-    async fn until_run(&self, version: u64) {
+    pub(super) async fn until_run(&self, version: u64) {
         let begun = Instant::now();
         loop {
             let status = self.status().await;
-            let runs = status.iter().filter(|row| row["applied"] == version);
+            let replicas = status.iter().filter(|row| row.get("worker").is_none());
+            let runs = replicas.filter(|row| row["applied"] == version);
             if runs.count() == self.replicas.len() {
                 return;
             }
@@ -262,7 +267,7 @@ async fn what_is_not_signed_or_not_newer_is_refused_and_said() {
 }
 
 /// What a message holds behind the head that NATS may put before it.
-fn value_of(payload: &[u8]) -> &[u8] {
+pub(super) fn value_of(payload: &[u8]) -> &[u8] {
     let end = payload.len() - 2;
     let head = payload.windows(4).position(|part| part == b"\r\n\r\n");
     match payload.starts_with(b"NATS/1.0") {

@@ -1,7 +1,7 @@
 //! What an outpost says of itself to whoever looks, in the ledger: replicas hear it from
 //! the outpost itself.
 
-use super::frames::Said;
+use super::{frames::Said, hiring::Hiring};
 use crate::{cluster::keys::ClusterKeys, limits};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,12 @@ pub struct Announced {
     pub draining: bool,
     /// When it was started, in seconds since 1970.
     pub since: u64,
+    /// The servers that were signed for outposts, as it has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hires: Vec<Hiring>,
+    /// The version of what was signed that it goes by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<u64>,
 }
 
 impl Announced {
@@ -63,6 +69,8 @@ impl Announced {
             links: self.links,
             room: self.room,
             draining: self.draining,
+            hires: self.hires,
+            applied: self.applied,
         } = said;
     }
 }

@@ -2,7 +2,7 @@
 //! and what is carried there and back.
 
 use super::{
-    frames::Wanted,
+    frames::{Said, Wanted},
     known::{Arrived, Counted, Here, NoLink, Outposts},
 };
 use crate::{limits, session::seal};
@@ -87,6 +87,7 @@ impl Outposts {
                 principal: owner.principal.to_string(),
                 alone: owner.alone,
                 copies: far.copies,
+                what: far.what.as_deref().map(str::to_owned),
             };
             let outpost = Counted::new(here.clone());
             let mut is_news = true;
@@ -130,7 +131,7 @@ impl Outposts {
                 .any(|name| wildcard::matches(name, &here.comer.name));
             let is_like = |(label, value): &(String, String)| said.labels.get(label) == Some(value);
             (far.machines.is_empty() || named)
-                && said.offers.iter().any(|offer| **offer == *far.server)
+                && said.runs(far)
                 && far.labels.iter().all(is_like)
                 && !said.draining
                 && said.links < said.room
@@ -159,15 +160,54 @@ impl Outposts {
     fn nobody(&self, far: &Far) -> NoOutpost {
         let server = far.server.to_string();
         let all = self.all();
-        let offers = |here: &&Arc<Here>| here.said().offers.contains(&server);
-        let names = all.iter().filter(offers);
+        let runs = |here: &&Arc<Here>| here.said().runs(far);
+        let names = all.iter().filter(runs);
         let mut names: Vec<String> = names.map(|here| here.comer.name.clone()).collect();
         names.sort();
         match (all.len(), names.is_empty()) {
             (0, _) => NoOutpost::NoneAtAll(server),
+            (_, true) if far.what.is_some() => {
+                let mut why: Vec<String> = all.iter().filter_map(|it| it.why_not(far)).collect();
+                why.sort();
+                why.truncate(limits::WHY_NOT);
+                if why.is_empty() {
+                    why.push("none of them hires anything out".to_owned());
+                }
+                NoOutpost::NotHired(server, visible::line(&why.join("; ")))
+            }
             (count, true) => NoOutpost::NotOffered(server, count),
             (_, false) => NoOutpost::NoneFits(server, names.join(", ")),
         }
+    }
+}
+
+impl Said {
+    /// Whether it runs this server: what it was signed as, or what it offers itself.
+    fn runs(&self, far: &Far) -> bool {
+        match &far.what {
+            Some(what) => {
+                let mut hires = self.hires.iter();
+                hires.any(|it| it.why.is_none() && *it.server == *far.server && *it.what == **what)
+            }
+            None => self.offers.iter().any(|offer| **offer == *far.server),
+        }
+    }
+}
+
+impl Here {
+    /// Why an outpost that goes by what was signed does not run a server of it.
+    fn why_not(&self, far: &Far) -> Option<String> {
+        let said = self.said();
+        said.applied?;
+        let name = &self.comer.name;
+        let hire = said.hires.iter().find(|it| *it.server == *far.server);
+        Some(match hire {
+            Some(hire) => match &hire.why {
+                Some(why) => format!("{name}: {why}"),
+                None => format!("{name} has another version of it"),
+            },
+            None => format!("{name} has not heard of it"),
+        })
     }
 }
 
@@ -178,6 +218,8 @@ enum NoOutpost {
     NoneAtAll(String),
     #[error("no worker offers {0:?}; connected: {1}")]
     NotOffered(String, usize),
+    #[error("no worker hires out {0:?} as it was applied ({1})")]
+    NotHired(String, String),
     #[error(
         "the workers that offer {0:?} ({1}) end, have no room, or are not what the entry asks for"
     )]

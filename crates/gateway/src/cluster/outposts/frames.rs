@@ -1,6 +1,7 @@
 //! What an outpost and a replica tell each other beside the links of servers: JSON behind
 //! its length.
 
+use super::hiring::Hiring;
 use crate::limits;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{collections::BTreeMap, io};
@@ -39,6 +40,12 @@ pub(crate) struct Said {
     pub room: usize,
     /// Whether it ends, and takes no more.
     pub draining: bool,
+    /// The servers that were signed for outposts, as it has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hires: Vec<Hiring>,
+    /// The version of what was signed that it goes by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<u64>,
 }
 
 /// What an outpost tells a replica.
@@ -81,6 +88,9 @@ pub(crate) struct Wanted {
     pub alone: bool,
     /// How many outposts may run the server at a time, if that matters.
     pub copies: Option<u32>,
+    /// What exactly the server is, where that was signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what: Option<String>,
 }
 
 /// Tells something.

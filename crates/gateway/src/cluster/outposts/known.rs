@@ -162,7 +162,8 @@ impl Outposts {
                     if before != said {
                         self.0.changed.notify_waiters();
                     }
-                    if (before.offers, before.labels) != (said.offers, said.labels) {
+                    let before = (before.offers, before.labels, before.hires);
+                    if before != (said.offers, said.labels, said.hires) {
                         self.0.offers.notify_one();
                     }
                 }

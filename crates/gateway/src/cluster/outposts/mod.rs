@@ -5,11 +5,14 @@
 //! whatever lets nobody in. On that connection it says what it offers, and hears for which
 //! server a link is wanted; it dials once more for each link. A link carries lines, as a
 //! server's own streams would, and at the outpost a client's conversation is at its other
-//! end: what is started there, and for whom, is decided by the outpost's own settings.
+//! end: what is started there, and for whom, is decided by the outpost's own settings, and by
+//! what those have signed whom it was told to believe.
 
 mod announced;
+mod beside;
 mod carrying;
 mod frames;
+mod hiring;
 mod known;
 mod link;
 mod places;
@@ -17,6 +20,7 @@ mod serving;
 
 pub use announced::Announced;
 pub(crate) use frames::headers;
+pub use hiring::{HiredServer, Hires, Hiring, NotRun};
 pub(crate) use known::{Comer, Outposts};
 pub(crate) use link::claim;
 pub(super) use places::placed;

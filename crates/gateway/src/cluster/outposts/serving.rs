@@ -2,22 +2,24 @@
 //! of them asks for as it would serve a client.
 
 use super::{
-    announced::{Announced, Entry},
     frames::{FromOutpost, Refused, Said, ToOutpost, Wanted, hear, say},
+    hiring::{HiredServer, Hires, NotHired},
     link::{NoWay, Pass},
     places::{Fenced, Holder, InUse, NoRight, Rights},
 };
 use crate::{
     admission::Admission,
     cluster::{
+        applied::Applied,
         keys::{self, ClusterKeys},
         nodes::{Node, Nodes},
+        part::Part,
+        signed::ApplyKeys,
     },
     faces::{conversation::ClientTerms, stdio},
     gateway::Gateway,
     limits,
 };
-use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashMap},
     fmt, io,
@@ -25,7 +27,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::Instant,
 };
 use switchboard_host::{Scope, Server, Target};
 use switchboard_ledger::Ledger;
@@ -57,18 +59,28 @@ pub struct OutpostParts {
     pub room: usize,
     /// Which of its servers it offers; all of them where none is named.
     pub offers: Vec<String>,
+    /// Whose signatures count of what outposts are to run; without them it runs nothing but
+    /// its own.
+    pub signers: Option<ApplyKeys>,
+    /// What it followed before, as it was kept.
+    pub followed: Vec<Vec<u8>>,
+    /// How many of those servers it has in use at a time.
+    pub hire_room: usize,
 }
 
 /// A machine that runs servers for replicas.
 pub struct Outpost {
-    pass: Pass,
-    ledger: Arc<dyn Ledger>,
+    pub(super) pass: Pass,
+    pub(super) ledger: Arc<dyn Ledger>,
     nodes: Nodes,
-    rights: Rights,
+    pub(super) rights: Rights,
     labels: BTreeMap<String, String>,
     room: usize,
     offers: Vec<String>,
-    version: String,
+    /// What was signed for outposts, and what it makes of it.
+    applied: Applied,
+    hires: Arc<Hires>,
+    pub(super) version: String,
     links: AtomicUsize,
     draining: AtomicBool,
     /// Told when replicas are to hear something new at once.
@@ -91,6 +103,14 @@ impl Outpost {
             name: parts.name.clone(),
         };
         Ok(Arc::new(Self {
+            applied: Applied::new(
+                Part::Outposts,
+                parts.ledger.clone(),
+                keys.clone(),
+                parts.signers,
+                &parts.followed,
+            ),
+            hires: Arc::new(Hires::new(parts.hire_room)),
             nodes: Nodes::new(parts.ledger.clone(), keys.clone()),
             rights: Rights::new(parts.ledger.clone(), keys.clone(), holder),
             ledger: parts.ledger,
@@ -117,6 +137,22 @@ impl Outpost {
         &self.pass.id
     }
 
+    /// What was signed for outposts.
+    pub fn applied(&self) -> &Applied {
+        &self.applied
+    }
+
+    /// What of it runs here.
+    pub fn hires(&self) -> &Hires {
+        &self.hires
+    }
+
+    /// What it hires out is something else now: replicas hear of it at once.
+    pub fn hires_now(&self, all: Vec<HiredServer>) {
+        self.hires.set(all);
+        self.news.notify_waiters();
+    }
+
     /// Serves replicas until it is told to stop; then what is under way may finish.
     pub async fn serve(self: &Arc<Self>, gateway: Arc<Gateway>, stop: CancellationToken) {
         let upkeep = [self.announces(&gateway), self.keeps_rights(&gateway)];
@@ -133,6 +169,9 @@ impl Outpost {
                     };
                     attended.entry(id).or_insert_with(attends);
                 }
+            }
+            if let Err(fault) = self.applied.look().await {
+                tracing::debug!(%fault, "it cannot be looked what workers are to run");
             }
             let look = tokio::time::sleep(limits::NODES_LOOK);
             stop.run_until_cancelled(look).await;
@@ -238,8 +277,17 @@ impl Outpost {
         node: &Node,
         wanted: Wanted,
     ) -> Result<(), NotOpened> {
-        let server = self.offered(&gateway, &wanted.server);
-        let server = server.ok_or(NotOpened::Unknown)?;
+        let (server, hired) = match &wanted.what {
+            Some(what) => {
+                let asked = (&*wanted.server, &**what);
+                let hired = self.hires.take(asked, gateway.host())?;
+                (hired.server.clone(), Some(hired))
+            }
+            None => {
+                let server = self.offered(&gateway, &wanted.server);
+                (server.ok_or(NotOpened::Unknown)?, None)
+            }
+        };
         if self.draining.load(Ordering::Relaxed) {
             return Err(NotOpened::Ends);
         }
@@ -257,10 +305,12 @@ impl Outpost {
             stream,
             right: right.as_ref().map(InUse::right).cloned(),
         };
+        let withdrawn = hired.as_ref().map(|hired| hired.over.clone());
         let serving = self.converses(gateway, server, &wanted, stream);
         let ended = tokio::select! {
             ended = serving => ended,
             () = over(lost) => Err(io::Error::other("another worker may run it by now")),
+            () = over(withdrawn) => Err(io::Error::other("it is not what is to run any more")),
         };
         if let Err(fault) = ended {
             tracing::debug!(server = name, %fault, "a replica's link ended badly");
@@ -299,13 +349,14 @@ impl Outpost {
         self.offers(server).then(|| server.clone())
     }
 
-    /// What another outpost runs is not this one's to offer.
-    fn offers(&self, server: &Server) -> bool {
+    /// What another outpost runs is not this one's to offer, nor is what was signed.
+    fn offers(&self, server: &Arc<Server>) -> bool {
         let is_named = self.offers.iter().any(|name| **name == **server.name());
-        (self.offers.is_empty() || is_named) && !matches!(server.spec.target, Target::Far(_))
+        let is_own = !matches!(server.spec.target, Target::Far(_)) && !self.hires.has(server);
+        (self.offers.is_empty() || is_named) && is_own
     }
 
-    fn said(&self, gateway: &Gateway) -> Said {
+    pub(super) fn said(&self, gateway: &Gateway) -> Said {
         let servers = gateway.host().servers();
         let offered = servers.iter().filter(|server| self.offers(server));
         Said {
@@ -314,14 +365,16 @@ impl Outpost {
             links: self.links.load(Ordering::Relaxed),
             room: self.room,
             draining: self.draining.load(Ordering::Relaxed),
+            hires: self.hires.said(gateway.host()),
+            applied: self.applied.version(),
         }
     }
 }
 
-/// Waits until a right is lost, where there is one.
-async fn over(lost: Option<CancellationToken>) {
-    match lost {
-        Some(lost) => lost.cancelled().await,
+/// Waits until something is over, where it can be.
+async fn over(ends: Option<CancellationToken>) {
+    match ends {
+        Some(ends) => ends.cancelled().await,
         None => std::future::pending().await,
     }
 }
@@ -349,6 +402,8 @@ impl Drop for Link<'_> {
 enum NotOpened {
     #[error("it offers no such server")]
     Unknown,
+    #[error(transparent)]
+    Hired(#[from] NotHired),
     #[error("it has no room for another link")]
     Full,
     #[error("it ends")]
@@ -367,81 +422,6 @@ impl NotOpened {
             _ => Vec::new(),
         };
         Refused { link, why, run_by }
-    }
-}
-
-/// What is done beside.
-impl Outpost {
-    /// Says in the ledger that it is there, for whoever looks.
-    fn announces(self: &Arc<Self>, gateway: &Arc<Gateway>) -> JoinHandle<()> {
-        let (me, gateway) = (self.clone(), gateway.clone());
-        let entry = Arc::new(Mutex::new(Some(self.entry())));
-        tasks::keep(tasks::Kind::Upkeep, move || {
-            let (me, gateway, entry) = (me.clone(), gateway.clone(), entry.clone());
-            async move {
-                let mut entry = entry.lock().take().unwrap_or_else(|| me.entry());
-                let mut what = me.announced();
-                loop {
-                    what.says(me.said(&gateway));
-                    if let Err(fault) = entry.say(&what, limits::NODE_LIFE).await {
-                        tracing::debug!(%fault, "it cannot be said that this worker is there");
-                    }
-                    tokio::time::sleep(limits::NODE_BEAT).await;
-                }
-            }
-        })
-    }
-
-    fn entry(&self) -> Entry {
-        Entry {
-            ledger: self.ledger.clone(),
-            keys: self.pass.keys.clone(),
-            name: self.pass.name.clone(),
-            revision: None,
-        }
-    }
-
-    fn announced(&self) -> Announced {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        Announced {
-            id: self.pass.id.clone(),
-            name: self.pass.name.clone(),
-            version: self.version.clone(),
-            since: since.map_or(0, |since| since.as_secs()),
-            ..Announced::default()
-        }
-    }
-
-    /// It is there for a moment longer.
-    async fn forgets(&self, gateway: &Gateway) {
-        let mut what = self.announced();
-        what.says(self.said(gateway));
-        let entry = self.entry();
-        let saying = entry.ends(&what, limits::PLACE_OVER);
-        let _ = tokio::time::timeout(limits::LINK_CONNECT, saying).await;
-    }
-
-    /// Says again and again which servers it runs whose copies are counted, and ends those
-    /// that another may run by now.
-    fn keeps_rights(self: &Arc<Self>, gateway: &Arc<Gateway>) -> JoinHandle<()> {
-        let (me, gateway) = (self.clone(), gateway.clone());
-        tasks::keep(tasks::Kind::Upkeep, move || {
-            let (me, gateway) = (me.clone(), gateway.clone());
-            async move {
-                loop {
-                    for server in me.rights.renew().await {
-                        tracing::warn!(
-                            server,
-                            "another worker may run this server by now: it is ended here"
-                        );
-                        if let Some(server) = gateway.host().servers().named(&server) {
-                            server.reconnect().await;
-                        }
-                    }
-                    tokio::time::sleep(limits::OUTPOST_AGAIN).await;
-                }
-            }
-        })
     }
 }
 

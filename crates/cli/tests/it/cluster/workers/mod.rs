@@ -2,10 +2,14 @@
 
 mod ends;
 mod fenced;
+mod hired;
 mod history;
 mod knock;
 mod refused;
 mod served;
+mod unsigned;
+
+pub(super) use hired::signed;
 
 use super::{AGAIN, Fleet};
 use serde_json::{Value, json};
@@ -19,7 +23,7 @@ use switchboard_testkit::{
 /// A worker, with a home that no other has.
 pub(super) struct Worker {
     pub(super) program: Program,
-    _world: World,
+    world: World,
 }
 
 impl Fleet {
@@ -50,14 +54,14 @@ impl Fleet {
     }
 
     async fn worker_with(&self, name: &str, servers: &Value, more: &[&str]) -> Worker {
+        self.worker_in(World::with(servers), name, more).await
+    }
+
+    async fn worker_in(&self, world: World, name: &str, more: &[&str]) -> Worker {
         self.certify_worker(name).await;
-        let world = World::with(servers);
         let program = self.launch_worker(&world, name, more);
         program.wait_for_line("connected to a replica").await;
-        Worker {
-            program,
-            _world: world,
-        }
+        Worker { program, world }
     }
 
     pub(super) fn launch_worker(&self, world: &World, name: &str, more: &[&str]) -> Program {
