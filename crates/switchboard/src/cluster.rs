@@ -162,11 +162,13 @@ fn whole_keys(path: &Path) -> Result<ClusterKeys, ClusterError> {
 }
 
 impl Join {
-    /// The files that hold secrets: the file tools leave them alone.
+    /// The files that hold secrets, or say whom this replica believes: the file tools leave
+    /// them alone.
     pub fn secrets(&self) -> Vec<PathBuf> {
         let own = [self.key.clone(), self.certificate.clone()];
         own.into_iter()
             .chain(self.store.credentials.clone())
+            .chain(self.apply_keys.clone())
             .collect()
     }
 
