@@ -6,8 +6,7 @@ use async_nats::{
     Client, ConnectOptions, Event, ServerAddr,
     connection::State,
     jetstream::{
-        Context,
-        ErrorCode,
+        Context, ErrorCode,
         context::{ContextBuilder, CreateStreamError, CreateStreamErrorKind},
         stream::{Config, DiscardPolicy, StorageType, Stream},
     },

@@ -209,7 +209,9 @@ impl Fronted {
         if let Some(address) = open.iter().find(|open| open.has_api()).map(Open::address) {
             api.listens_at(address);
         }
+        // Before anybody is told where it listens: whoever comes then is led here.
         let note = whole.and_then(|address| findable.running(&self, address, token));
+        let note = note.and_then(|running| left(&self.governed, &running));
         Ok(Listening {
             fronted: self,
             face,
@@ -281,12 +283,23 @@ impl Governed {
     }
 }
 
-/// A gateway that listens on network addresses.
+/// Leaves the note by which other commands find a gateway.
+fn left(governed: &Governed, running: &Running) -> Option<Note> {
+    let left = running.leave_note(&governed.options().dirs().ok()?);
+    let told = left.inspect_err(|error| {
+        governed.options().tell.warn(&format!(
+            "other commands will not find this gateway: {error}"
+        ));
+    });
+    told.ok()
+}
+
+/// A gateway that listens on network addresses. A note says so where commands look for it.
 pub struct Listening {
     fronted: Fronted,
     face: Arc<Gateway>,
     open: Vec<Open>,
-    note: Option<Running>,
+    note: Option<Note>,
     watching: Arc<Watching>,
     api: Arc<Api>,
     /// On whose behalf servers are connected that must be there.
@@ -324,18 +337,10 @@ impl Listening {
     }
 
     /// Serves until it is told to stop; then what is in flight may finish, and the
-    /// servers end. As long as it serves, a note says so where commands look for it.
+    /// servers end.
     pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
         let governed = &self.fronted.governed;
-        let note = self.note.and_then(|running| {
-            let left = running.leave_note(&governed.options().dirs().ok()?);
-            let told = left.inspect_err(|error| {
-                governed.options().tell.warn(&format!(
-                    "other commands will not find this gateway: {error}"
-                ));
-            });
-            told.ok()
-        });
+        let note = self.note;
         let handing = handing(governed, note.as_ref(), &self.open, self.life.clone());
         let caller = Caller::shared_as(governed.host().clone(), &self.principal);
         let pools = Pools::new(governed.settings());
