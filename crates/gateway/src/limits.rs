@@ -348,6 +348,8 @@ pub const OUTPOST_SILENCE: Duration = Duration::from_secs(8);
 pub const OUTPOSTS: usize = 10_000;
 /// What one outpost can be told at once.
 pub const OUTPOST_TOLD: usize = 256;
+/// Bytes between a link that can be ended from outside and its conversation, each way.
+pub const OUTPOST_PIPE: usize = 64 * 1024;
 /// How long a link of an outpost's server may take to be there.
 pub const OUTPOST_OPENS: Duration = Duration::from_secs(5);
 /// How long is waited for an outpost that runs a server, where none does.

@@ -269,5 +269,8 @@ pub const HANDED: usize = 8;
 /// Bytes of what is said beside the sockets.
 pub const HANDOVER_BYTES: u32 = 4096;
 
+/// By how much a replica may be ahead of what is kept of what was applied.
+pub const APPLIED_LEAP: u64 = 1_000_000;
+
 /// How long a gateway that ends has for copying what it recorded last to other replicas.
 pub const RECORDS_END: Duration = Duration::from_secs(3);

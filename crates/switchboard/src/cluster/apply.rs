@@ -2,7 +2,7 @@
 //! and putting it there, signed.
 
 use super::{ApplyKey, ApplyKeys, ClusterError, Signed, Statement, Store, whole_keys};
-use crate::applied;
+use crate::{applied, limits};
 use std::{
     path::Path,
     sync::Arc,
@@ -12,14 +12,16 @@ use switchboard_config::{Fault, approval::Binding, faults_of, hires_of};
 use switchboard_gateway::{AppliedBook, AppliedPage, ApplyError, Cluster, Hire, Part};
 pub use switchboard_gateway::{Approval, Document, NotApplied, TokenDigest};
 use switchboard_ledger::{Joining, LedgerError, Nats};
+use switchboard_local::visible;
 
 /// What was applied to a cluster.
 #[derive(Debug)]
 pub struct Book {
     book: AppliedBook,
     signers: ApplyKeys,
-    /// The newest version that a replica runs.
-    runs: u64,
+    /// The versions that replicas say they run, newer than what is there if that was lost.
+    /// Nobody has signed that they do.
+    runs: Vec<(String, u64)>,
 }
 
 /// What holds now.
@@ -47,11 +49,12 @@ impl Book {
         let looked = Cluster::survey(ledger.clone(), &keys).await;
         let looked = looked.map_err(|fault| ClusterError::Store(ledger.told(fault)));
         let replicas = looked?.replicas;
-        let runs = replicas.iter().filter_map(|(_, node)| node.applied).max();
+        let runs = replicas.into_iter();
+        let runs = runs.filter_map(|(id, node)| Some((id, node.applied?)));
         Ok(Self {
             book: AppliedBook::of(ledger, whole_keys(key)?),
             signers,
-            runs: runs.unwrap_or(0),
+            runs: runs.collect(),
         })
     }
 
@@ -65,11 +68,22 @@ impl Book {
         self.book.all(&self.signers).await
     }
 
-    /// The version that comes next: newer than all that anybody knows.
+    /// The version that comes next: newer than all that anybody knows. What a replica says that is
+    /// far beyond what was signed does not count, or one that lies could say the last there is.
     pub fn next(&self, now: &Holding, all: &[Signed]) -> u64 {
         let all = all.iter().chain(now.signed());
         let known = all.map(|signed| signed.statement.version).max();
-        known.unwrap_or(0).max(self.runs).saturating_add(1)
+        let known = known.unwrap_or(0);
+        let mut newest = known;
+        for (id, runs) in &self.runs {
+            if *runs <= known.saturating_add(limits::APPLIED_LEAP) {
+                newest = newest.max(*runs);
+                continue;
+            }
+            let text = "a replica says that it runs a version which nobody can have signed: it does not count";
+            tracing::warn!(replica = %visible::line(id), version = runs, "{text}");
+        }
+        newest.saturating_add(1)
     }
 
     /// Signs it and puts it in the place of what held.

@@ -50,7 +50,7 @@ fn as_value(one: &Checked) -> Value {
     let verified = &one.verified;
     let problems: Vec<String> = verified.problems.iter().map(ToString::to_string).collect();
     json!({"chain": one.chain, "replica": one.replica, "whole": one.is_whole(),
-        "records": verified.records, "last": verified.last, "begunAnew": one.was_left,
+        "records": verified.records, "first": first(one), "last": verified.last, "begunAnew": one.was_left,
         "foreign": one.foreign, "problems": problems, "problemCount": verified.problem_count})
 }
 
@@ -73,9 +73,22 @@ fn tell(one: &Checked) -> Result<(), Failure> {
             one.chain, one.foreign
         )))?;
     }
-    let word = if one.is_whole() { "whole" } else { "NOT whole" };
+    let word = match (one.is_whole(), first(one)) {
+        (false, _) => "NOT whole".to_owned(),
+        (true, 0 | 1) => "whole".to_owned(),
+        // Nothing here can tell who took the others away.
+        (true, first) => format!(
+            "whole from number {first} on; those before are not here: they were older than a week or too many, or somebody took them away"
+        ),
+    };
     out::line(&safe::line(&format!(
         "{} (last written by {whose}): {} records, {word}.",
         one.chain, verified.records
     )))
+}
+
+/// The number of the first record that is there.
+fn first(one: &Checked) -> u64 {
+    let verified = &one.verified;
+    (verified.last + 1).saturating_sub(verified.records)
 }

@@ -236,7 +236,7 @@ async fn a_forged_event_id_shows_nothing_of_others() {
         let headers = [("accept", "text/event-stream"), ("last-event-id", forged)];
         let mut stolen = thief.http.open(Method::GET, &headers, "").await;
         // One that waits for an answer must not wait on a stream where none can come.
-        let named = forged != "0_0" && forged != "x";
+        let named = forged != "0_0";
         let refused = stolen.status == StatusCode::BAD_REQUEST;
         assert_eq!(refused, named, "{forged}: {}", stolen.status);
         while let Some(event) = stolen.next_within(Duration::from_millis(100)).await {

@@ -306,16 +306,36 @@ impl Outpost {
             right: right.as_ref().map(InUse::right).cloned(),
         };
         let withdrawn = hired.as_ref().map(|hired| hired.over.clone());
-        let serving = self.converses(gateway, server, &wanted, stream);
+        let serving = async {
+            match withdrawn {
+                Some(_) => self.converses_apart(gateway, server, &wanted, stream).await,
+                None => self.converses(gateway, server, &wanted, stream).await,
+            }
+        };
         let ended = tokio::select! {
             ended = serving => ended,
-            () = over(lost) => Err(io::Error::other("another worker may run it by now")),
-            () = over(withdrawn) => Err(io::Error::other("it is not what is to run any more")),
+            () = over(lost.as_ref()) => Err(io::Error::other("another worker may run it by now")),
+            () = over(withdrawn.as_ref()) => Err(io::Error::other("it is not what is to run any more")),
         };
         if let Err(fault) = ended {
             tracing::debug!(server = name, %fault, "a replica's link ended badly");
         }
         Ok(())
+    }
+
+    /// The same where it may be ended from outside: whatever of the conversation is still under way
+    /// then, the replica's connection is not held by it, and ends at once.
+    async fn converses_apart(
+        &self,
+        gateway: Arc<Gateway>,
+        server: Arc<Server>,
+        wanted: &Wanted,
+        mut stream: impl AsyncRead + AsyncWrite + Send + Unpin,
+    ) -> io::Result<()> {
+        let (inner, mut outer) = tokio::io::duplex(limits::OUTPOST_PIPE);
+        let conversing = self.converses(gateway, server, wanted, inner);
+        let carrying = tokio::io::copy_bidirectional(&mut outer, &mut stream);
+        tokio::try_join!(conversing, carrying).map(drop)
     }
 
     async fn converses(
@@ -372,7 +392,7 @@ impl Outpost {
 }
 
 /// Waits until something is over, where it can be.
-async fn over(ends: Option<CancellationToken>) {
+async fn over(ends: Option<&CancellationToken>) {
     match ends {
         Some(ends) => ends.cancelled().await,
         None => std::future::pending().await,

@@ -367,10 +367,13 @@ pub(super) async fn get(
         Ok(held) => held,
         Err(refusal) => return refusal.response(None),
     };
-    let last = headers
-        .get(&LAST_EVENT)
-        .and_then(|value| parse_event_id(value.to_str().ok()?));
-    let resumed = match last {
+    let last = headers.get(&LAST_EVENT).filter(|last| !last.is_empty());
+    let seen = last.and_then(|last| parse_event_id(last.to_str().ok()?));
+    // One that we never gave leads to no stream of ours.
+    if last.is_some() && seen.is_none() {
+        return Refusal::NoStream.response(None);
+    }
+    let resumed = match seen {
         Some(seen) => {
             let here = held.stream(seen.stream);
             let log = match here {

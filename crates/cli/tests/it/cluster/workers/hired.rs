@@ -284,6 +284,10 @@ async fn what_the_worker_s_own_settings_say_comes_first() {
     managed.write_settings(&json!({"disabledMcpServers": ["notes"]}));
     ended(process).await;
     fleet.until_why("held", "switched off").await;
+    // Whoever had a link there is told so, and gets another when it may run again.
+    until_said(&mut client, "notes", "switched off").await;
+    managed.write_settings(&json!({}));
+    until_said(&mut client, "notes", "result").await;
 }
 
 /// A worker whose own settings cannot be read starts nothing new, and ends what is withdrawn.
