@@ -2,11 +2,13 @@
 //! tests, run as often as asked. Rounds are numbered by their seed; what was seen
 //! is added up in `docs/design/soak.md`, and the next run goes on behind it.
 
+mod tried;
+
 use crate::cargo::{FULL, cargo, whole};
 use crate::setup::{self, Tools};
 use crate::steps::status;
 use crate::{paths, test};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::{
     fs,
     path::PathBuf,
@@ -432,7 +434,7 @@ impl Tally {
         let next = rows.iter().map(|(seed, rounds)| seed + rounds).max();
         Ok(Self {
             page,
-            commit: commit()?,
+            commit: tried::commit(PAGE)?,
             name,
             busy,
             first: seed.or(next).unwrap_or(1),
@@ -469,26 +471,6 @@ fn counted(row: &str, name: &str) -> Option<(u64, u64)> {
         }
         _ => None,
     }
-}
-
-/// The commit that was tried.
-fn commit() -> Result<String> {
-    let mut git = Command::new("git");
-    git.current_dir(paths::root());
-    let said = git.args(["describe", "--always"]).output()?;
-    if !said.status.success() {
-        bail!("git does not say which commit this is");
-    }
-    let commit = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-    // The page itself changes with each round.
-    let mut git = Command::new("git");
-    git.current_dir(paths::root());
-    let page = format!(":!{PAGE}");
-    let same = git.args(["diff", "--quiet", "HEAD", "--", ".", &page]);
-    Ok(match same.status()?.success() {
-        true => commit,
-        false => format!("{commit}-dirty"),
-    })
 }
 
 #[cfg(test)]

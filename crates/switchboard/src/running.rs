@@ -1,7 +1,7 @@
 //! Gateways that run: each leaves a note in the state directory that says where
 //! it is, and commands of the same user find it there.
 
-use crate::{dirs::Dirs, limits};
+use crate::{dirs::Dirs, limits, pipeline::Options};
 use serde_json::{Value, json};
 use std::{
     fs, io,
@@ -102,6 +102,16 @@ impl Drop for Note {
 }
 
 impl Running {
+    /// Leaves the note by which other commands find a gateway; says why, where it cannot.
+    pub(crate) fn found_by_others(&self, options: &Options) -> Option<Note> {
+        let left = self.leave_note(&options.dirs().ok()?);
+        let told = left.inspect_err(|error| {
+            let text = format!("other commands will not find this gateway: {error}");
+            options.tell.warn(&text);
+        });
+        told.ok()
+    }
+
     /// Leaves the note.
     pub fn leave_note(&self, dirs: &Dirs) -> io::Result<Note> {
         let folder = folder(dirs);

@@ -211,7 +211,7 @@ impl Fronted {
         }
         // Before anybody is told where it listens: whoever comes then is led here.
         let note = whole.and_then(|address| findable.running(&self, address, token));
-        let note = note.and_then(|running| left(&self.governed, &running));
+        let note = note.and_then(|running| running.found_by_others(self.governed.options()));
         Ok(Listening {
             fronted: self,
             face,
@@ -281,17 +281,6 @@ impl Governed {
             _ = follow => serve.await,
         }
     }
-}
-
-/// Leaves the note by which other commands find a gateway.
-fn left(governed: &Governed, running: &Running) -> Option<Note> {
-    let left = running.leave_note(&governed.options().dirs().ok()?);
-    let told = left.inspect_err(|error| {
-        governed.options().tell.warn(&format!(
-            "other commands will not find this gateway: {error}"
-        ));
-    });
-    told.ok()
 }
 
 /// A gateway that listens on network addresses. A note says so where commands look for it.
