@@ -100,6 +100,16 @@ impl Scene {
         }
     }
 
+    /// The same of one that logs while another is in flight, which is told nothing.
+    async fn told_beside_another(&self) -> usize {
+        let neighbour = self.begin("meet").await;
+        let logs = self.begin("log").await;
+        let told = self.told(logs).await;
+        let ends = self.begin("meet").await;
+        assert_eq!(self.told(ends).await + self.told(neighbour).await, 0);
+        told
+    }
+
     fn outside(&self) -> usize {
         self.ear.heard.load(Ordering::SeqCst)
     }
@@ -118,12 +128,8 @@ async fn a_notice_is_a_calls_where_no_other_is_in_flight() {
     assert_eq!((scene.outside(), scene.shown()), (0, vec![true]));
 
     // While another call is in flight it may as well be that one's.
-    let neighbour = scene.begin("meet").await;
-    let logs = scene.begin("log").await;
-    assert_eq!(scene.told(logs).await, 0);
+    assert_eq!(scene.told_beside_another().await, 0);
     assert_eq!((scene.outside(), scene.shown()), (1, vec![false]));
-    let ends = scene.begin("meet").await;
-    assert_eq!(scene.told(ends).await + scene.told(neighbour).await, 0);
 }
 
 /// As one over HTTP that has no stream open for what belongs to no request: it would be lost.
@@ -131,12 +137,8 @@ async fn a_notice_is_a_calls_where_no_other_is_in_flight() {
 async fn who_does_not_listen_just_now_is_told_with_the_latest() {
     let scene = Scene::new(|client| client);
     scene.ear.is_shut.store(true, Ordering::SeqCst);
-    let neighbour = scene.begin("meet").await;
-    let logs = scene.begin("log").await;
-    assert_eq!(scene.told(logs).await, 1);
+    assert_eq!(scene.told_beside_another().await, 1);
     assert_eq!((scene.outside(), scene.shown()), (0, vec![false]));
-    let ends = scene.begin("meet").await;
-    assert_eq!(scene.told(ends).await + scene.told(neighbour).await, 0);
 }
 
 /// Its latest call is where a client that hears nothing else is told it; but nothing shows
@@ -144,10 +146,6 @@ async fn who_does_not_listen_just_now_is_told_with_the_latest() {
 #[tokio::test]
 async fn who_hears_only_answers_is_told_with_the_latest() {
     let scene = Scene::new(Client::passing);
-    let neighbour = scene.begin("meet").await;
-    let logs = scene.begin("log").await;
-    assert_eq!(scene.told(logs).await, 1);
+    assert_eq!(scene.told_beside_another().await, 1);
     assert_eq!((scene.outside(), scene.shown()), (0, vec![false]));
-    let ends = scene.begin("meet").await;
-    assert_eq!(scene.told(ends).await + scene.told(neighbour).await, 0);
 }
