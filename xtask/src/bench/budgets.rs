@@ -161,6 +161,7 @@ impl Budgeted {
             entries,
             path: self.path,
             asks: self.asks.to_vec(),
+            clients: 1,
             calls: self.calls,
             valgrind: &[],
         };

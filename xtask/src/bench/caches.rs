@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 /// Calls that are counted, of all clients together.
 const CALLS: u64 = 2560;
 /// How many clients call at once.
-const CLIENTS: [&str; 3] = ["1", "16", "256"];
+const CLIENTS: [u64; 3] = [1, 16, 256];
 
 /// Counts, and prints a table.
 pub fn run(built: Option<&str>) -> Result<()> {
@@ -46,7 +46,8 @@ pub fn run(built: Option<&str>) -> Result<()> {
                 path: if is_nginx { "" } else { "/mcp/echo" },
                 // As it is where calls are not fifty times as slow: an answer that takes long
                 // would come as events.
-                asks: vec!["--json", "--clients", clients],
+                asks: vec!["--json"],
+                clients,
                 calls: CALLS,
                 valgrind: &["--cache-sim=yes"],
             };
@@ -58,7 +59,7 @@ pub fn run(built: Option<&str>) -> Result<()> {
             let each = |names: &[&str]| format!("{:.0}", events.sum(names) / CALLS as f64);
             table.row([
                 way.to_owned(),
-                clients.to_owned(),
+                clients.to_string(),
                 each(&["Ir"]),
                 each(&["I1mr"]),
                 each(&["D1mr", "D1mw"]),

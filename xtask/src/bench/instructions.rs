@@ -121,6 +121,7 @@ pub fn run(options: &Options) -> Result<()> {
                 entries: json!({"echo": stdio(&upstream)}),
                 path: "/mcp/echo",
                 asks: vec!["--era", *era],
+                clients: 1,
                 calls: CALLS,
                 valgrind: &[],
             };
@@ -186,21 +187,15 @@ pub struct Parts<'a> {
     pub path: &'a str,
     /// What is asked for, as options of `bench-load`.
     pub asks: Vec<&'a str>,
-    /// How often, by all clients together.
+    /// By how many clients at once.
+    pub clients: u64,
+    /// How often, by all of them together.
     pub calls: u64,
     /// More options of valgrind.
     pub valgrind: &'a [&'a str],
 }
 
 impl Parts<'_> {
-    /// How often each of the clients calls.
-    fn calls_of_each(&self) -> u64 {
-        let mut asks = self.asks.iter();
-        let clients = asks.find(|ask| **ask == "--clients").and(asks.next());
-        let clients = clients.and_then(|clients| clients.parse().ok());
-        self.calls / clients.unwrap_or(1)
-    }
-
     /// Instructions of one call, with these options of `serve`.
     pub fn each(&self, with: &[&str], keep: Option<&Path>) -> Result<Counted> {
         Ok(count(self, with, keep)?.each(self.calls))
@@ -285,7 +280,8 @@ pub fn counted(
         .arg(format!("{url}{}", parts.path))
         .args(&parts.asks)
         .args(["--warmup-ms", WARM_UP, "--duration-ms", "600000"])
-        .args(["--count", &parts.calls_of_each().to_string()]);
+        .args(["--clients", &parts.clients.to_string()])
+        .args(["--count", &(parts.calls / parts.clients).to_string()]);
     if let Some(token) = token {
         command.arg("--token-file").arg(token);
     }

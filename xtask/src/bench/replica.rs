@@ -23,6 +23,7 @@ pub fn run(built: Option<&str>) -> Result<()> {
         entries: json!({"echo": stdio(&server)}),
         path: "/mcp/echo",
         asks: Vec::new(),
+        clients: 1,
         calls: CALLS,
         valgrind: &[],
     };

@@ -129,6 +129,7 @@ pub fn run(built: Option<&str>) -> Result<()> {
             entries: json!({"echo": entry}),
             path: "/mcp/echo",
             asks: Vec::new(),
+            clients: 1,
             calls: CALLS,
             valgrind: &[],
         };

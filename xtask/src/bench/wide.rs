@@ -48,6 +48,7 @@ pub fn run(built: Option<&str>, servers: &[usize]) -> Result<()> {
             entries: entries.clone(),
             path: "/mcp",
             asks,
+            clients: 1,
             calls,
             valgrind: &[],
         };
