@@ -11,6 +11,7 @@ use crate::{paths, test};
 use anyhow::{Context, Result};
 use std::{
     fs,
+    io::{Read as _, Seek as _, Write as _},
     path::PathBuf,
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
@@ -411,11 +412,11 @@ fn full(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
     status(command)
 }
 
-/// The row of this run, at the end of the page.
+/// The row of this run on the page, which other runs write to as well.
 struct Tally {
     page: PathBuf,
-    /// The page without our row.
-    text: String,
+    /// As it was written last.
+    row: String,
     commit: String,
     name: &'static str,
     busy: usize,
@@ -441,7 +442,7 @@ impl Tally {
             before: rows.iter().map(|(_, rounds)| rounds).sum(),
             done: 0,
             begun: Instant::now(),
-            text,
+            row: String::new(),
         })
     }
 
@@ -458,7 +459,27 @@ impl Tally {
             self.begun.elapsed().as_secs() / 60,
             finding.map_or_else(|| "none".into(), |text| text.replace(['|', '\n'], " ")),
         );
-        fs::write(&self.page, format!("{}{row}", self.text)).context(PAGE)
+        let before = std::mem::replace(&mut self.row, row);
+        let mut page = fs::File::options()
+            .read(true)
+            .write(true)
+            .open(&self.page)
+            .context(PAGE)?;
+        page.lock().context(PAGE)?;
+        let mut text = String::new();
+        page.read_to_string(&mut text).context(PAGE)?;
+        let text = with_row(&text, &before, &self.row);
+        page.rewind()?;
+        page.set_len(0)?;
+        page.write_all(text.as_bytes()).context(PAGE)
+    }
+}
+
+/// A page with a row in the place of what it was before, or at the end.
+fn with_row(text: &str, before: &str, row: &str) -> String {
+    match text.contains(before) && !before.is_empty() {
+        true => text.replacen(before, row, 1),
+        false => format!("{text}{row}"),
     }
 }
 
@@ -475,7 +496,15 @@ fn counted(row: &str, name: &str) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::counted;
+    use super::{counted, with_row};
+
+    #[test]
+    fn a_row_takes_its_own_place_beside_others() {
+        let page = with_row("head\n", "", "one 1\n");
+        let page = with_row(&page, "", "other 1\n");
+        let page = with_row(&page, "one 1\n", "one 2\n");
+        assert_eq!(page, "head\none 2\nother 1\n");
+    }
 
     #[test]
     fn rows_are_counted_for_what_was_run() {

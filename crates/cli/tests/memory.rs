@@ -62,15 +62,20 @@ async fn memory_idle() {
     client.call("echo", json!({"nonce": "n"})).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     let rss = all_of(&gateway, "status", "VmRSS").await;
-    let pss = all_of(&gateway, "smaps_rollup", "Pss").await;
+    // The three are one program: what they share of it is there once, so PSS counts. Of a program
+    // that is not optimised nearly all of it is code, and how much of that is in memory is a
+    // matter of what else the machine did with the file; only the rest is counted.
+    let (field, limit) = if release {
+        ("Pss", 16)
+    } else {
+        ("Pss_Anon", 32)
+    };
+    let pss = all_of(&gateway, "smaps_rollup", field).await;
     let guard = guard_of(gateway.program.pid()).await;
     let alone = kib(guard, "smaps_rollup", "Private_Dirty");
-    // Of a program that is not optimised nearly all of it is code.
-    let limit = if release { 16 } else { 80 };
     eprintln!(
-        "figure: idle, release {release}: RSS {rss} KiB, PSS {pss} KiB (limit {limit} MiB), the guard's own {alone} KiB"
+        "figure: idle, release {release}: RSS {rss} KiB, {field} {pss} KiB (limit {limit} MiB), the guard's own {alone} KiB"
     );
-    // The three are one program: what they share of it is there once, so PSS counts.
     assert!(pss < limit * 1024, "{pss} KiB");
 }
 

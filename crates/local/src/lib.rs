@@ -20,6 +20,7 @@
 pub mod diff;
 mod hex;
 pub mod limits;
+mod mixed;
 pub mod percent;
 pub mod private;
 pub mod random;
@@ -33,4 +34,5 @@ pub mod wildcard;
 pub mod yaml;
 
 pub use hex::{hex, hex_of};
+pub use mixed::mixed;
 pub use spoken::spoken;

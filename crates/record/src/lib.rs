@@ -34,19 +34,3 @@ pub mod traces;
 fn same(one: &str, other: &str) -> bool {
     std::ptr::eq(one, other) || one == other
 }
-
-/// A number for a text, after what came before it; eight bytes at once. It is for places
-/// in memory, where texts that fall together cost a little time: nothing hangs on it.
-fn mixed(before: u64, text: &str) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |all: u64, word: u64| (all.rotate_left(5) ^ word).wrapping_mul(FACTOR);
-    let (words, rest) = text.as_bytes().as_chunks::<8>();
-    let mut all = mix(before, text.len() as u64);
-    for word in words {
-        all = mix(all, u64::from_le_bytes(*word));
-    }
-    let last = rest
-        .iter()
-        .fold(0, |last, byte| last << 8 | u64::from(*byte));
-    mix(all, last)
-}

@@ -4,14 +4,14 @@
 //! one anyhow, and a build that is optimised takes as long as all the rest. It shows a
 //! call that does more than it did, and not what an optimiser makes of it.
 
-use super::instructions::{Parts, stdio};
+use super::instructions::{Parts, Programs, stdio};
 use super::subjects::upstream;
 use crate::cargo::whole;
 use crate::steps::status;
 use crate::{paths, setup};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
-use std::{fmt::Write as _, path::Path, process::Command};
+use std::{fmt::Write as _, process::Command};
 
 /// Where budgets are kept.
 const PAGE: &str = "docs/design/budgets.md";
@@ -87,12 +87,7 @@ pub const NO_VALGRIND: &str =
 /// Counts each, and compares or writes.
 pub fn run(built: Option<&str>, write: bool) -> Result<()> {
     let profile = built.unwrap_or("debug");
-    let program = |name: &str| paths::program(profile, name);
-    let (gateway, server, load) = (
-        program("switchboard")?,
-        program("echo-server")?,
-        program("bench-load")?,
-    );
+    let programs = Programs::of(profile)?;
     let compiler = compiler()?;
     let page = paths::root().join(PAGE);
     let kept = std::fs::read_to_string(&page).unwrap_or_default();
@@ -107,7 +102,7 @@ pub fn run(built: Option<&str>, write: bool) -> Result<()> {
         // and only ever adds: the least counts.
         let mut counted = u64::MAX;
         for _ in 0..COUNTS {
-            counted = counted.min(one.count(&gateway, &server, &load)?);
+            counted = counted.min(one.count(&programs)?);
             if counted <= most {
                 break;
             }
@@ -144,20 +139,20 @@ pub fn run(built: Option<&str>, write: bool) -> Result<()> {
 }
 
 impl Budgeted {
-    fn count(&self, gateway: &Path, server: &Path, load: &Path) -> Result<u64> {
+    fn count(&self, programs: &Programs) -> Result<u64> {
         let scratch = paths::scratch("budgets")?;
         let running = match self.by_http {
-            true => Some(upstream(server, &scratch)?),
+            true => Some(upstream(&programs.server, &scratch)?),
             false => None,
         };
         let entry = match &running {
             Some(running) => json!({"type": "http", "url": running.url}),
-            None => stdio(server),
+            None => stdio(&programs.server),
         };
         let entries = json!({"echo": entry});
         let parts = Parts {
-            program: gateway,
-            load,
+            program: &programs.gateway,
+            load: &programs.load,
             entries,
             path: self.path,
             asks: self.asks.to_vec(),

@@ -4,7 +4,7 @@
 //! Where instructions stay and misses grow, it is memory that more clients cost.
 
 use super::callgrind::texts;
-use super::instructions::{Parts, counted, stdio};
+use super::instructions::{Parts, Programs, counted, stdio};
 use super::nginx;
 use super::subjects::upstream;
 use super::window::Window;
@@ -23,13 +23,11 @@ const CLIENTS: [u64; 3] = [1, 16, 256];
 pub fn run(built: Option<&str>) -> Result<()> {
     let profile = super::built(built, &["switchboard-cli", "switchboard-testkit"])?;
     let scratch = paths::scratch("caches")?;
-    let program = paths::program(profile, "switchboard")?;
-    let load = paths::program(profile, "bench-load")?;
-    let server = paths::program(profile, "echo-server")?;
-    let http = upstream(&server, &scratch)?;
+    let programs = Programs::of(profile)?;
+    let http = upstream(&programs.server, &scratch)?;
     let ways = [
         ("nginx", json!(null)),
-        ("to stdio", stdio(&server)),
+        ("to stdio", stdio(&programs.server)),
         ("to HTTP", json!({"type": "http", "url": http.url})),
     ];
     let heads = ["", "clients", "instructions", "code", "data", "memory"];
@@ -40,8 +38,8 @@ pub fn run(built: Option<&str>) -> Result<()> {
             std::fs::create_dir_all(&keep)?;
             let is_nginx = entry.is_null();
             let parts = Parts {
-                program: &program,
-                load: &load,
+                program: &programs.gateway,
+                load: &programs.load,
                 entries: json!({"echo": entry}),
                 path: if is_nginx { "" } else { "/mcp/echo" },
                 // As it is where calls are not fifty times as slow: an answer that takes long

@@ -175,6 +175,27 @@ pub fn stdio(upstream: &Path) -> Value {
     json!({"type": "stdio", "command": upstream, "args": ["--stdio"]})
 }
 
+/// The programs of a count.
+pub struct Programs {
+    pub gateway: PathBuf,
+    /// `echo-server`
+    pub server: PathBuf,
+    /// `bench-load`
+    pub load: PathBuf,
+}
+
+impl Programs {
+    /// As they were built in a profile.
+    pub fn of(profile: &str) -> Result<Self> {
+        let program = |name| paths::program(profile, name);
+        Ok(Self {
+            gateway: program("switchboard")?,
+            server: program("echo-server")?,
+            load: program("bench-load")?,
+        })
+    }
+}
+
 /// What is measured together.
 pub struct Parts<'a> {
     /// The gateway's program.

@@ -2,7 +2,7 @@
 //! beside a gateway that is alone. Time on the processor says it only to a few per cent.
 
 use super::fleet;
-use super::instructions::{Parts, stdio};
+use super::instructions::{Parts, Programs, stdio};
 use crate::{paths, setup};
 use anyhow::Result;
 use serde_json::json;
@@ -14,13 +14,11 @@ const CALLS: u64 = 1000;
 pub fn run(built: Option<&str>) -> Result<()> {
     let profile = super::built(built, &["switchboard-cli", "switchboard-testkit"])?;
     let scratch = paths::scratch("replica")?;
-    let program = paths::program(profile, "switchboard")?;
-    let load = paths::program(profile, "bench-load")?;
-    let server = paths::program(profile, "echo-server")?;
+    let programs = Programs::of(profile)?;
     let parts = Parts {
-        program: &program,
-        load: &load,
-        entries: json!({"echo": stdio(&server)}),
+        program: &programs.gateway,
+        load: &programs.load,
+        entries: json!({"echo": stdio(&programs.server)}),
         path: "/mcp/echo",
         asks: Vec::new(),
         clients: 1,
@@ -31,7 +29,7 @@ pub fn run(built: Option<&str>) -> Result<()> {
     let alone = parts.each(&[], None)?.total;
     println!("  {alone:>8}          alone");
     let (url, _nats) = crate::cluster::nats(&setup::run()?.nats, &scratch)?;
-    let member = fleet::membership(&program, &scratch, &url, "r0")?;
+    let member = fleet::membership(&programs.gateway, &scratch, &url, "r0")?;
     let member: Vec<&str> = member.iter().map(String::as_str).collect();
     let replica = parts.each(&member, None)?.total;
     let ratio = replica as f64 / alone as f64;

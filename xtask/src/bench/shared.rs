@@ -9,7 +9,7 @@
 //! each gets its part by how often it called.
 
 use super::callgrind::called;
-use super::instructions::{Parts, stdio};
+use super::instructions::{Parts, Programs, stdio};
 use super::subjects::upstream;
 use crate::{paths, table::Table};
 use anyhow::Result;
@@ -108,24 +108,19 @@ type Callers<'a> = HashMap<&'a str, Vec<(&'a str, u64)>>;
 /// Counts both ways, and prints a table of sums and one of places for each.
 pub fn run(built: Option<&str>) -> Result<()> {
     let profile = built.unwrap_or("debug");
-    let program = |name: &str| paths::program(profile, name);
-    let (gateway, server, load) = (
-        program("switchboard")?,
-        program("echo-server")?,
-        program("bench-load")?,
-    );
+    let programs = Programs::of(profile)?;
     let scratch = paths::scratch("shared")?;
-    let running = upstream(&server, &scratch)?;
+    let running = upstream(&programs.server, &scratch)?;
     let ways: [(&str, Value); 2] = [
-        ("HTTP to stdio", stdio(&server)),
+        ("HTTP to stdio", stdio(&programs.server)),
         ("HTTP to HTTP", json!({"type": "http", "url": running.url})),
     ];
     println!("for one call of 200 bytes ({profile}, {CALLS} calls):");
     for (way, entry) in ways {
         let keep = scratch.join(way.replace(' ', "-"));
         let parts = Parts {
-            program: &gateway,
-            load: &load,
+            program: &programs.gateway,
+            load: &programs.load,
             entries: json!({"echo": entry}),
             path: "/mcp/echo",
             asks: Vec::new(),

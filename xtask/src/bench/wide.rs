@@ -2,7 +2,7 @@
 //! among them cost, by how many servers there are. Each has 50 tools, so that from 20
 //! servers on a page is full and shows as much.
 
-use super::instructions::Parts;
+use super::instructions::{Parts, Programs};
 use super::subjects::upstream_with;
 use crate::{paths, table::Table};
 use anyhow::Result;
@@ -19,14 +19,9 @@ const CALLS: u64 = 400;
 /// Counts, and prints a row for each number of servers.
 pub fn run(built: Option<&str>, servers: &[usize]) -> Result<()> {
     let profile = super::built(built, &["switchboard-cli", "switchboard-testkit"])?;
-    let program = |name: &str| paths::program(profile, name);
-    let (gateway, echo, load) = (
-        program("switchboard")?,
-        program("echo-server")?,
-        program("bench-load")?,
-    );
+    let programs = Programs::of(profile)?;
     let scratch = paths::scratch("wide")?;
-    let upstream = upstream_with(&echo, &scratch, &["--more-tools", MORE_TOOLS])?;
+    let upstream = upstream_with(&programs.server, &scratch, &["--more-tools", MORE_TOOLS])?;
     let mut table = Table::new([
         "servers",
         "tools",
@@ -43,8 +38,8 @@ pub fn run(built: Option<&str>, servers: &[usize]) -> Result<()> {
         let entries = Value::Object(named.collect::<Map<String, Value>>());
         let tools = (count * TOOLS).to_string();
         let parts = |asks: Vec<&'static str>, calls: u64| Parts {
-            program: &gateway,
-            load: &load,
+            program: &programs.gateway,
+            load: &programs.load,
             entries: entries.clone(),
             path: "/mcp",
             asks,

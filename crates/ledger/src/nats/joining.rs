@@ -11,7 +11,9 @@ use async_nats::{
         stream::{Config, DiscardPolicy, StorageType, Stream},
     },
 };
+use parking_lot::Mutex;
 use std::{
+    future::ready,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -28,9 +30,8 @@ pub struct Store {
     pub credentials: Option<PathBuf>,
     /// A file with authorities (PEM), besides those of this machine.
     pub authorities: Option<PathBuf>,
-    /// Who hears the answers to what we ask, in words of a subject: those who are let in under
-    /// other names cannot hear them. Replicas, where nothing is said.
-    pub hears: Option<String>,
+    /// The worker that this is, if it is not a replica. NATS gives it fewer rights.
+    pub worker: Option<String>,
 }
 
 /// What is done where NATS cannot be reached at first.
@@ -62,16 +63,28 @@ impl Nats {
         if joining == Joining::Later {
             options = options.retry_on_initial_connect();
         }
+        let denied = Arc::<Mutex<Option<String>>>::default();
+        let says = denied.clone();
         let options = options
             .name("switchboard")
-            .custom_inbox_prefix(names::answers(store.hears.as_deref()))
+            .custom_inbox_prefix(names::answers(store.worker.as_deref()))
             .connection_timeout(limits::NATS_ANSWER)
             .request_timeout(Some(limits::NATS_ANSWER))
             .reconnect_delay_callback(pause)
-            .event_callback(|event| async move { tell(&event) });
+            .event_callback(move |event| {
+                tell(&event, &says);
+                ready(())
+            });
         let client = options.connect(servers.map_err(fault)?).await;
         let client = client.map_err(fault)?;
+        let prefix = match store.worker.is_some() && has_imported(&client).await {
+            true => names::IMPORTED,
+            false => names::OWN,
+        };
+        // What was asked to find that out does not count.
+        *denied.lock() = None;
         let context = ContextBuilder::new()
+            .api_prefix(prefix)
             .timeout(limits::NATS_ANSWER)
             .ack_timeout(limits::NATS_ANSWER)
             .max_ack_inflight(limits::NATS_ASKED)
@@ -81,8 +94,10 @@ impl Nats {
             unheard: client.new_inbox(),
             client,
             context,
+            denied,
+            has_readers: store.worker.is_none(),
             streams: OnceCell::new(),
-            counts: parking_lot::Mutex::default(),
+            counts: Mutex::default(),
         });
         if joining == Joining::Now {
             shared.streams().await?;
@@ -108,13 +123,28 @@ async fn let_in(options: ConnectOptions, file: &Path) -> Result<ConnectOptions, 
     Ok(options.user_and_password(name.to_owned(), password.to_owned()))
 }
 
+/// Whether we are in an account of our own, with what is kept in the replicas' imported. Nobody
+/// answers where it is not.
+async fn has_imported(client: &Client) -> bool {
+    let asked = format!("{}.STREAM.INFO.{ENTRIES}", names::IMPORTED);
+    client.request(asked, bytes::Bytes::new()).await.is_ok()
+}
+
+/// What NATS says where an account lacks a right.
+const VIOLATION: &str = "permissions violation";
+
 /// Soon at first, and never long.
 fn pause(attempts: usize) -> Duration {
     let pause = limits::NATS_LOOK * u32::try_from(attempts).unwrap_or(u32::MAX).min(1000);
     pause.min(limits::NATS_AGAIN)
 }
 
-fn tell(event: &Event) {
+fn tell(event: &Event, denied: &Mutex<Option<String>>) {
+    if let Event::ServerError(fault) = event
+        && fault.to_string().to_lowercase().contains(VIOLATION)
+    {
+        *denied.lock() = Some(fault.to_string());
+    }
     match event {
         Event::Connected => tracing::info!("connected to NATS"),
         Event::Disconnected => tracing::warn!("the connection to NATS is lost; it is tried again"),
@@ -137,13 +167,17 @@ impl Shared {
         if !self.client.server_info().jetstream {
             return Err(fault("JetStream is not enabled there"));
         }
-        let make = || make(&self.client, &self.context);
+        let make = || make(&self.client, &self.context, &self.denied);
         let made = self.streams.get_or_try_init(make).await;
         made.map_err(|fault| self.told(fault))
     }
 }
 
-async fn make(client: &Client, context: &Context) -> Result<Streams, LedgerError> {
+async fn make(
+    client: &Client,
+    context: &Context,
+    denied: &Mutex<Option<String>>,
+) -> Result<Streams, LedgerError> {
     let copies = match client.server_info().cluster {
         Some(_) => COPIES,
         None => 1,
@@ -163,8 +197,8 @@ async fn make(client: &Client, context: &Context) -> Result<Streams, LedgerError
         ..kept(copies)
     };
     Ok(Streams {
-        entries: opened(context, entries).await?,
-        events: opened(context, events).await?,
+        entries: opened(context, entries, denied).await?,
+        events: opened(context, events, denied).await?,
     })
 }
 
@@ -182,11 +216,19 @@ fn kept(copies: usize) -> Config {
 
 /// The stream as it is, or a new one. Nodes of NATS that start together are waited for, and so is
 /// the choice of who leads; a cluster that stays too small holds one copy.
-async fn opened(context: &Context, config: Config) -> Result<Stream, LedgerError> {
+async fn opened(
+    context: &Context,
+    config: Config,
+    denied: &Mutex<Option<String>>,
+) -> Result<Stream, LedgerError> {
     let begun = Instant::now();
     loop {
         if let Ok(there) = context.get_stream(&config.name).await {
             return Ok(there);
+        }
+        // Waiting gives nobody a right.
+        if let Some(why) = denied.lock().take() {
+            return Err(fault(why));
         }
         let mut why = match context.create_stream(config.clone()).await {
             Ok(made) => return Ok(made),

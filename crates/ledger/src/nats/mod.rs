@@ -51,6 +51,11 @@ struct Shared {
     /// Where NATS says that nobody has heard a message.
     unheard: String,
     context: Context,
+    /// What NATS has refused last, for want of a right.
+    denied: Arc<Mutex<Option<String>>>,
+    /// Whether NATS lets us have consumers. A worker may have none: NATS would send what they
+    /// read to any subject that it is told.
+    has_readers: bool,
     streams: OnceCell<Streams>,
     /// How many entries spaces had, and when that was counted.
     counts: Mutex<HashMap<String, (u64, Instant)>>,
@@ -356,8 +361,11 @@ impl Ledger for Nats {
         let subjects = names::space(space);
         self.asks(move |shared| async move {
             let entries = &shared.streams().await?.entries;
-            let listed = reading::entries(entries, subjects, "", most, false).await?;
-            Ok(listed.into_iter().collect())
+            let listed = match shared.has_readers {
+                true => reading::entries(entries, subjects, "", most, false).await,
+                false => reading::one_by_one(entries, &subjects, most).await,
+            };
+            Ok(listed?.into_iter().collect())
         })
     }
 

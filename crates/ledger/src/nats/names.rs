@@ -8,14 +8,17 @@ pub(super) const ENTRIES: &str = "sb.kv";
 /// Where streams are.
 pub(super) const EVENTS: &str = "sb.ev";
 
-/// Where answers are heard.
-const ANSWERS: &str = "_INBOX";
-/// By whom, where nobody else is named.
-const REPLICAS: &str = "replica";
+/// Where one asks for what an account keeps itself.
+pub(super) const OWN: &str = "$JS.API";
+/// Where a worker asks, if its account has what replicas keep imported from theirs.
+pub(super) const IMPORTED: &str = "sb.js";
 
-/// What the subjects of answers begin with, for these.
-pub(super) fn answers(hears: Option<&str>) -> String {
-    format!("{ANSWERS}.{}", hears.unwrap_or(REPLICAS))
+/// What the subjects of answers begin with, for a worker or for replicas: none hears another's.
+pub(super) fn answers(worker: Option<&str>) -> String {
+    match worker {
+        Some(name) => format!("_INBOX.worker.{name}"),
+        None => "_INBOX.replica".to_owned(),
+    }
 }
 
 /// The subject of an entry.

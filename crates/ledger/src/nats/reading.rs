@@ -1,11 +1,12 @@
-//! Reading many messages: by a consumer that NATS forgets when nobody uses it.
+//! Reading many messages: by a consumer that NATS forgets when nobody uses it, or one message
+//! after the other by those who may have no consumers.
 
 use super::{fault, names};
 use crate::{Entry, Item, LedgerError, limits};
 use async_nats::jetstream::{
     Message,
     consumer::{AckPolicy, Consumer, DeliverPolicy, pull},
-    stream::Stream,
+    stream::{RawMessageErrorKind, Stream},
 };
 use futures_util::StreamExt;
 use std::{collections::BTreeMap, time::Instant};
@@ -134,6 +135,35 @@ async fn listed(
         true
     })
     .await?;
+    Ok(found)
+}
+
+/// The entries at these subjects, each asked for: for a few of them. One that is written meanwhile
+/// moves behind those that are still to come, so that none is left out.
+pub(super) async fn one_by_one(
+    stream: &Stream,
+    subjects: &str,
+    most: usize,
+) -> Result<BTreeMap<String, Entry>, LedgerError> {
+    let mut found = BTreeMap::new();
+    let mut from = 1;
+    // Whoever writes faster than this reads does not keep it for ever.
+    for _ in 0..=2 * most {
+        let next = stream.get_first_raw_message_by_subject(subjects, from);
+        let message = match next.await {
+            Ok(message) => message,
+            Err(why) if why.kind() == RawMessageErrorKind::NoMessageFound => break,
+            Err(why) => return Err(fault(why)),
+        };
+        from = message.sequence + 1;
+        if let Some(name) = names::name_of(&message.subject) {
+            let (revision, value) = (message.sequence, message.payload);
+            found.insert(name, Entry { revision, value });
+        }
+        if found.len() > most {
+            found.pop_last();
+        }
+    }
     Ok(found)
 }
 

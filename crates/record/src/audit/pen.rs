@@ -2,7 +2,7 @@
 //! most of them is made once, and what is written of ours is written in few pieces.
 
 use super::{chain::Record, said::Said};
-use crate::{limits, mixed};
+use crate::limits;
 use serde_json::Value;
 use std::{
     cell::RefCell,
@@ -11,7 +11,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use switchboard_host::observe::{Decided, Origin};
-use switchboard_local::hex_of;
+use switchboard_local::{hex_of, mixed};
 use switchboard_wire::Method;
 
 /// Something that has a line.
@@ -203,7 +203,7 @@ impl Line<'_> {
 
     /// The same of what a call asked for.
     pub(super) fn kept_asked(&mut self, asked: &Asked<'_>, make: impl FnOnce(&mut Line<'_>)) {
-        let place = (mixed(0, asked.name) >> 32) as usize % CALLERS;
+        let place = (mixed(0, asked.name.as_bytes()) >> 32) as usize % CALLERS;
         if let Some(known) = &self.pen.asked[place]
             && known.is(asked)
         {

@@ -1,8 +1,8 @@
 //! Texts as they stand in records.
 
-use crate::{limits, mixed};
+use crate::limits;
 use serde_json::Value;
-use switchboard_local::{secret, visible};
+use switchboard_local::{mixed, secret, visible};
 
 /// Places for texts that were looked through.
 // tidy: a size of memory that is made once, no cap.
@@ -84,7 +84,7 @@ pub(super) fn short(text: &str) -> String {
 
 /// Where a text is looked for.
 fn place(text: &str) -> usize {
-    (mixed(0, text) >> 32) as usize % PLACES
+    (mixed(0, text.as_bytes()) >> 32) as usize % PLACES
 }
 
 #[cfg(test)]

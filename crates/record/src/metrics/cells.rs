@@ -8,7 +8,7 @@ use super::{
     histogram::{Counts, Histogram, micros},
     outcome::{OUTCOMES, Outcome},
 };
-use crate::{limits, mixed, same};
+use crate::{limits, same};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -18,6 +18,7 @@ use std::{
     },
     time::Duration,
 };
+use switchboard_local::mixed;
 use switchboard_wire::Method;
 
 /// Stands for all that is too many.
@@ -226,7 +227,7 @@ impl Cells {
 /// Whoever chooses names that fall together makes a search longer by the few cells that
 /// one server may have, and no more.
 fn hash(server: &str, method: Method, tool: &str) -> usize {
-    let hash = mixed(mixed(method as u64, server), tool);
+    let hash = mixed(mixed(method as u64, server.as_bytes()), tool.as_bytes());
     // Its upper bits are the better ones.
     (hash >> 32) as usize
 }

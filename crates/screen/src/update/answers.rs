@@ -77,7 +77,8 @@ fn read<T: Fill + Default>(text: &[u8]) -> serde_json::Result<T> {
 fn took(model: &mut Model, todo: &mut Todo, ask: Ask, text: &[u8]) -> serde_json::Result<()> {
     match ask {
         Ask::State => {
-            model.state = read(text)?;
+            let before = std::mem::replace(&mut model.state, read(text)?);
+            changes::servers_read(&before.servers, &model.state.servers, todo);
             model.known = true;
             for view in [View::Servers, View::Clients] {
                 model.settle(view);

@@ -58,18 +58,16 @@ pub(super) fn server_changed(model: &mut Model, todo: &mut Todo, server: Server)
     let signed_in = server.sign_in.word == "signed-in";
     // Two files may have one of the same name.
     let same = |it: &&mut Server| it.name == name && it.file == server.file;
-    match model.state.servers.iter_mut().find(same) {
-        Some(known) if *known == server => return,
-        Some(known) => {
-            if known.tools != server.tools {
-                todo.ask(Ask::Tools);
-            }
-            *known = server;
-        }
-        None => {
-            model.state.servers.push(server);
-            todo.ask(Ask::Tools);
-        }
+    let known = model.state.servers.iter_mut().find(same);
+    if known.as_deref() == Some(&server) {
+        return;
+    }
+    if look(known.as_deref(), &server, todo) {
+        todo.ask(Ask::Tools);
+    }
+    match known {
+        Some(known) => *known = server,
+        None => model.state.servers.push(server),
     }
     model.settle(View::Servers);
     let waits = |kind: &Kind| matches!(kind, Kind::SignIn(page) if page.name == name);
@@ -77,17 +75,33 @@ pub(super) fn server_changed(model: &mut Model, todo: &mut Todo, server: Server)
         model.pages.pop();
         model.tell(format_args!("signed in to {name}"));
         acts::connect(model, todo, &name);
-        // What it offers is worth knowing at once, and shows whether it is usable.
-        if let Some(server) = model.server(&name)
-            && server.state.word == "connected"
-            && server.tools.is_none()
-        {
-            todo.ask(Ask::Listed(acts::segment(server).to_owned(), "tools"));
-        }
     }
     if on_page(model, &name) {
         pages::read(model, todo);
     }
+}
+
+/// Everything about servers was read.
+pub(super) fn servers_read(before: &[Server], now: &[Server], todo: &mut Todo) {
+    let mut has_others = false;
+    for server in now {
+        let same = |it: &&Server| it.name == server.name && it.file == server.file;
+        has_others |= look(before.iter().find(same), server, todo);
+    }
+    if has_others {
+        todo.ask(Ask::Tools);
+    }
+}
+
+/// Reads what a server offers, where that is not known. Whether it has other tools now.
+fn look(before: Option<&Server>, now: &Server, todo: &mut Todo) -> bool {
+    // What it offers is worth knowing at once, and shows whether it is usable. It may connect
+    // some time after somebody has signed in.
+    let connected = |it: &Server| it.state.word == "connected";
+    if connected(now) && now.tools.is_none() && !before.is_some_and(connected) {
+        todo.ask(Ask::Listed(acts::segment(now).to_owned(), "tools"));
+    }
+    before.is_none_or(|before| before.tools != now.tools)
 }
 
 /// Whether the page in front is this server's, and shows what changes with it.

@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use switchboard_api::{events::Event, questions::Kind, state::Client};
-use switchboard_screen::{Effect, Key, Link, Message, Request, View, page};
+use switchboard_screen::{Ask, Effect, Key, Link, Message, Request, View, page};
 
 /// What is typed, and what the gateway is asked by that.
 #[test]
@@ -227,6 +227,42 @@ fn signing_in_by_browser_or_by_hand() {
     assert!(bench.model.pages.is_empty());
 }
 
+/// A server connects a while after somebody has signed in to it, which may be heard as an event
+/// or read with all that there is.
+#[test]
+fn what_a_server_offers_is_read_once_it_has_connected() {
+    for is_event in [true, false] {
+        let mut bench = Bench::new(80, 24);
+        bench.types("jjja");
+        let mut linear = server("linear", "user", "connecting");
+        linear.sign_in.word = "signed-in".into();
+        linear.tools = None;
+        bench.event(Event::Server {
+            server: Box::new(linear.clone()),
+        });
+        assert!(bench.model.pages.is_empty());
+        bench.news();
+        linear.state.word = "connected".into();
+        match is_event {
+            true => bench.event(Event::Server {
+                server: Box::new(linear),
+            }),
+            false => {
+                let mut state = bench.model.state.clone();
+                let it = state.servers.iter_mut().find(|it| it.name == "linear");
+                *it.unwrap() = linear;
+                bench.happens(Message::Answered {
+                    ask: Box::new(Ask::State),
+                    answer: Ok(serde_json::to_vec(&state).unwrap()),
+                });
+            }
+        }
+        let asked = bench.news();
+        let listed = |it: &String| it == "GET servers/linear/tools";
+        assert_eq!(asked.iter().filter(|it| listed(it)).count(), 1, "{asked:?}");
+    }
+}
+
 #[test]
 fn the_line_that_one_is_on_is_found_again() {
     let mut bench = Bench::new(80, 24);
@@ -338,7 +374,7 @@ fn a_call_that_is_made_again_shows_what_differs() {
     // Who has gone elsewhere meanwhile is only told.
     let mut bench = Bench::new(80, 24);
     bench.types("3jj");
-    let replay = Box::new(switchboard_screen::Ask::Replay(1, Box::default()));
+    let replay = Box::new(Ask::Replay(1, Box::default()));
     bench.types("4");
     let answer = json!({"same": false, "differences": [{"path": "/a", "before": 1}]});
     bench.happens(Message::Answered {

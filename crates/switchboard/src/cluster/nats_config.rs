@@ -3,12 +3,22 @@
 /// The text of a configuration file: what replicas and these workers may use, and how long
 /// what they write may be missing on disk. Passwords are to be put in.
 pub fn nats_config(workers: &[String]) -> String {
-    let each = workers.iter().map(|name| WORKER.replace("NAME", name));
-    let each: String = match workers.is_empty() {
-        true => NO_WORKERS.to_owned(),
-        false => each.collect(),
+    if workers.is_empty() {
+        let text = TEXT.replace("EXPORTS\n", "");
+        return text.replace("WORKERS\n", NO_WORKERS);
+    }
+    let each = |text: &str| -> String {
+        let of = |name: &String| text.replace("NAME", name);
+        workers.iter().map(of).collect()
     };
-    TEXT.replace("WORKERS\n", &each)
+    let all: Vec<_> = workers
+        .iter()
+        .map(|name| format!("\"worker-{name}\""))
+        .collect();
+    let exports = EXPORTS.replace("ALL", &all.join(", "));
+    let exports = exports.replace("OWN\n", &each(OWN));
+    TEXT.replace("EXPORTS\n", &exports)
+        .replace("WORKERS\n", &each(WORKER))
 }
 
 const TEXT: &str = r#"# NATS for a cluster of Switchboard. One file for each of three nodes: put in the names and
@@ -67,31 +77,58 @@ accounts {
           allow_responses: true
         }
       }
-WORKERS
     ]
+EXPORTS
   }
+WORKERS
 }
 "#;
 
 const NO_WORKERS: &str =
-    "      # Workers: switchboard cluster nats-config --worker NAME prints an account for each.\n";
+    "  # Workers: switchboard cluster nats-config --worker NAME prints an account for each.\n";
+
+/// What workers may reach of what replicas have.
+const EXPORTS: &str = r#"    # What workers may ask here: who is there, and which of them runs a server.
+    exports: [
+OWN
+      { service: "sb.kv.places.*", accounts: [ALL] }
+      { service: "$JS.API.STREAM.INFO.SWITCHBOARD_ENTRIES", accounts: [ALL] }
+      { service: "$JS.API.STREAM.INFO.SWITCHBOARD_EVENTS", accounts: [ALL] }
+      { service: "$JS.API.STREAM.MSG.GET.SWITCHBOARD_ENTRIES", accounts: [ALL] }
+    ]
+"#;
+
+/// What one worker alone may write.
+const OWN: &str = r#"      { service: "sb.kv.outposts.NAME", accounts: ["worker-NAME"] }
+"#;
 
 /// One worker.
-const WORKER: &str = r#"      # It reads who is there, writes what it says of itself and which servers it runs, and hears
-      # what is for it alone.
+const WORKER: &str = r#"  # It reads who is there, writes what it says of itself and which servers it runs, and hears
+  # what is for it alone. Nothing else of the replicas' account can be named from here, not
+  # even as where an answer is to go.
+  "worker-NAME" {
+    users: [
       {
         user: worker-NAME, password: "PASSWORD-OF-NAME"
         permissions {
           publish: [
             "sb.kv.outposts.NAME", "sb.kv.places.*"
-            "$JS.API.INFO"
-            "$JS.API.STREAM.INFO.SWITCHBOARD_ENTRIES", "$JS.API.STREAM.INFO.SWITCHBOARD_EVENTS"
-            "$JS.API.STREAM.MSG.GET.SWITCHBOARD_ENTRIES"
-            "$JS.API.CONSUMER.CREATE.SWITCHBOARD_ENTRIES.*.sb.kv.nodes.*"
-            "$JS.API.CONSUMER.DELETE.SWITCHBOARD_ENTRIES.*"
-            "$JS.API.CONSUMER.MSG.NEXT.SWITCHBOARD_ENTRIES.*"
+            "sb.js.STREAM.INFO.SWITCHBOARD_ENTRIES", "sb.js.STREAM.INFO.SWITCHBOARD_EVENTS"
+            "sb.js.STREAM.MSG.GET.SWITCHBOARD_ENTRIES"
           ]
           subscribe: ["_INBOX.worker.NAME.>"]
         }
       }
+    ]
+    imports: [
+      { service: { account: SWITCHBOARD, subject: "sb.kv.outposts.NAME" } }
+      { service: { account: SWITCHBOARD, subject: "sb.kv.places.*" } }
+      { service: { account: SWITCHBOARD, subject: "$JS.API.STREAM.INFO.SWITCHBOARD_ENTRIES" }
+        to: "sb.js.STREAM.INFO.SWITCHBOARD_ENTRIES" }
+      { service: { account: SWITCHBOARD, subject: "$JS.API.STREAM.INFO.SWITCHBOARD_EVENTS" }
+        to: "sb.js.STREAM.INFO.SWITCHBOARD_EVENTS" }
+      { service: { account: SWITCHBOARD, subject: "$JS.API.STREAM.MSG.GET.SWITCHBOARD_ENTRIES" }
+        to: "sb.js.STREAM.MSG.GET.SWITCHBOARD_ENTRIES" }
+    ]
+  }
 "#;

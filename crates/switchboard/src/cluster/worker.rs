@@ -75,7 +75,7 @@ impl Hire {
             return Err(ClusterError::NotTheWorker { path, name });
         }
         let store = Store {
-            hears: Some(format!("worker.{name}")),
+            worker: Some(name.clone()),
             ..self.store
         };
         let ledger = Nats::join(&store, Joining::Now).await;

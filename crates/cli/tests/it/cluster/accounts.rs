@@ -92,6 +92,45 @@ async fn replicas_reach_each_other_through_nats_with_the_printed_accounts() {
     }
 }
 
+/// NATS sends an answer wherever its asker says: not to what the asker could not write itself.
+#[tokio::test]
+async fn a_worker_has_nothing_written_for_it_where_it_may_not_write() {
+    let fleet = fleet().await;
+    fleet.certify(&fleet.folder.clone(), "r0").await;
+    let _replica = fleet.replica("r0", &[]).await;
+    let url = fleet.nats.url();
+    let mut worker = Listener::let_in(&url, "worker-home", "for-home").await;
+    let mut replica = Listener::let_in(&url, "replica", "for-replicas").await;
+    let others = ["sb.kv.nodes.ghost", "sb.kv.outposts.ghost", "sb.ev.ghost"];
+    let known = r#"{"last_by_subj":"sb.kv.outposts.home"}"#;
+    for there in others {
+        for asked in [
+            "sb.js.STREAM.MSG.GET.SWITCHBOARD_ENTRIES",
+            "sb.js.STREAM.INFO.SWITCHBOARD_ENTRIES",
+            "sb.js.STREAM.INFO.SWITCHBOARD_EVENTS",
+            "sb.kv.outposts.home",
+            "sb.kv.places.x",
+        ] {
+            let length = known.len();
+            let command = format!("PUB {asked} {there} {length}\r\n{known}");
+            assert_eq!(worker.refused(&command).await, None, "{command}");
+        }
+    }
+    // What was asked before has been answered when this has.
+    let asked = "sb.js.STREAM.MSG.GET.SWITCHBOARD_ENTRIES";
+    let own = worker.ask(asked, "_INBOX.worker.home.x", known).await;
+    assert!(own.contains("\"subject\":\"sb.kv.outposts.home\""), "{own}");
+    for there in others {
+        let stream = match there.starts_with("sb.ev") {
+            true => "$JS.API.STREAM.MSG.GET.SWITCHBOARD_EVENTS",
+            false => "$JS.API.STREAM.MSG.GET.SWITCHBOARD_ENTRIES",
+        };
+        let which = format!("{{\"last_by_subj\":\"{there}\"}}");
+        let found = replica.ask(stream, "_INBOX.replica.x", &which).await;
+        assert!(found.contains("no message found"), "{there}: {found}");
+    }
+}
+
 #[tokio::test]
 async fn a_worker_has_what_it_needs_and_nothing_of_another_s() {
     let mut fleet = fleet().await;
@@ -135,6 +174,9 @@ async fn a_worker_has_what_it_needs_and_nothing_of_another_s() {
         "PUB $JS.API.CONSUMER.CREATE.SWITCHBOARD_ENTRIES 0\r\n",
         "PUB $JS.API.CONSUMER.CREATE.SWITCHBOARD_ENTRIES.x.sb.kv.> 0\r\n",
         "PUB $JS.API.CONSUMER.CREATE.SWITCHBOARD_EVENTS.x.sb.ev.> 0\r\n",
+        "PUB $JS.API.CONSUMER.CREATE.SWITCHBOARD_ENTRIES.x.sb.kv.nodes.* 0\r\n",
+        "PUB sb.js.CONSUMER.CREATE.SWITCHBOARD_ENTRIES.x.sb.kv.nodes.* 0\r\n",
+        "PUB sb.js.STREAM.PURGE.SWITCHBOARD_ENTRIES 0\r\n",
         "PUB $JS.API.CONSUMER.DURABLE.CREATE.SWITCHBOARD_ENTRIES.x 0\r\n",
     ] {
         let why = raw.refused(theirs).await.unwrap_or_default();

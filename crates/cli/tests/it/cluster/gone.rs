@@ -90,7 +90,7 @@ async fn sessions_of_a_replica_that_ends_go_on_at_once() {
 }
 
 /// One that was paused for longer than others wait, and then goes on, gives up what
-/// others have taken over.
+/// others have taken over; who waits there for the answer to a call gets it.
 #[tokio::test]
 async fn a_replica_that_was_paused_gives_up_what_others_have_taken() {
     let fleet = Fleet::start(2).await;
@@ -98,6 +98,11 @@ async fn a_replica_that_was_paused_gives_up_what_others_have_taken() {
         panic!("two replicas")
     };
     let client = one.legacy().await;
+    // Longer than others wait for it.
+    let arguments = json!({"steps": 250, "intervalMs": 100});
+    let params = json!({"name": "far__progress", "arguments": arguments});
+    let mut stream = one.as_well(&client).stream("tools/call", params).await;
+    stream.next().await.expect("an event");
     let worker = switchboard_testkit::world::worker_of(one.program.pid()).await;
     let worker = rustix::process::Pid::from_raw(worker).unwrap();
     rustix::process::kill_process(worker, Signal::STOP).unwrap();
@@ -110,6 +115,8 @@ async fn a_replica_that_was_paused_gives_up_what_others_have_taken() {
     for replica in [one, other] {
         until_ok(&mut replica.as_well(&client)).await;
     }
+    let (_, answer) = to_the_end(stream).await;
+    assert!(answer["result"]["content"].is_array(), "{answer}");
 }
 
 #[tokio::test]

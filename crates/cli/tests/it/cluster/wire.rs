@@ -93,6 +93,16 @@ impl Listener {
         }
     }
 
+    /// What is answered to this, at a subject that it may hear.
+    pub(super) async fn ask(&mut self, subject: &str, answers: &str, payload: &str) -> String {
+        let length = payload.len();
+        let asked = format!("SUB {answers} 9\r\nPUB {subject} {answers} {length}\r\n{payload}\r\n");
+        self.say(asked.as_bytes()).await;
+        let (_, answer) = self.next().await;
+        self.say(b"UNSUB 9\r\n").await;
+        String::from_utf8(answer).unwrap()
+    }
+
     /// Puts something else in the place of what is kept there.
     pub(super) async fn publish(&mut self, subject: &str, payload: &[u8]) {
         let head = format!("PUB {subject} {}\r\n", payload.len());

@@ -178,6 +178,14 @@ impl EventLog {
         state.recorder = Some(recorder.clone());
     }
 
+    /// Writes none of its events down any more.
+    pub(super) fn is_not_kept(&self) {
+        let mut state = self.state.lock();
+        (state.recorder, state.held_back) = (None, None);
+        drop(state);
+        self.waker.wake();
+    }
+
     /// Sends the answer. Where events are kept, it is on disk before anybody sees it.
     pub(super) async fn send_last(&self, payload: Payload) {
         let recorder = self.state.lock().recorder.clone();

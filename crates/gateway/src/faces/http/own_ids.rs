@@ -6,33 +6,22 @@ use std::{
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
 };
+use switchboard_local::mixed;
 
 /// What has an id of ours.
 pub(super) type ByOwnId<T> = HashMap<String, T, BuildHasherDefault<Mixed>>;
 
-/// Mixes what it is given, eight bytes at a time.
+/// A hash that costs little.
 #[derive(Default)]
 pub(super) struct Mixed(u64);
 
-impl Mixed {
-    fn add(&mut self, word: u64) {
-        // Odd, with its bits spread: the upper half of a product depends on all of the word.
-        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-        self.0 = (self.0.rotate_left(29) ^ word).wrapping_mul(SPREAD);
-    }
-}
-
 impl Hasher for Mixed {
     fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        for word in words {
-            self.add(u64::from_le_bytes(*word));
-        }
-        let rest = rest
-            .iter()
-            .fold(0, |word, byte| word << 8 | u64::from(*byte));
-        self.add(rest);
+        self.0 = mixed(self.0, bytes);
     }
+
+    /// The end of a text, whose length is in it already.
+    fn write_u8(&mut self, _: u8) {}
 
     fn finish(&self) -> u64 {
         // A table takes its place from the lower bits and a mark from the upper ones.

@@ -212,7 +212,7 @@ impl Sessions {
         }
     }
 
-    /// Another process has this one: what is here ends.
+    /// Another process has this one: what is here ends, but for calls that are under way.
     pub(super) fn give_up(&self, id: &str, held: &Arc<Held>) {
         {
             let mut sessions = self.by_id.write();
@@ -220,7 +220,7 @@ impl Sessions {
                 sessions.remove(id);
             }
         }
-        held.end();
+        held.leave();
     }
 
     /// Whether it has ended here, and that could not be written yet.
@@ -333,6 +333,16 @@ impl Held {
         self.general.finish();
         for log in self.streams.lock().values() {
             log.finish();
+        }
+    }
+
+    /// The same where another process has it. Whoever waits here for the answer to a call
+    /// gets it, and nothing of that is written to what is the other's now.
+    fn leave(&self) {
+        self.session.close();
+        self.general.finish();
+        for log in self.streams.lock().values() {
+            log.is_not_kept();
         }
     }
 }
