@@ -3,8 +3,9 @@
 use super::{Cluster, NoAnswer, Node};
 use crate::limits;
 use futures_util::StreamExt;
-use http::{HeaderName, HeaderValue, Request, Uri, header};
-use http_body_util::Full;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use switchboard_transport::http::http1::Request;
+use switchboard_wire::Payload;
 
 /// Where a replica says which one it is.
 pub(crate) const HERE: &str = "/replica";
@@ -29,11 +30,17 @@ impl Cluster {
     }
 
     async fn asks_whether(&self, id: &str, node: &Node) {
-        let mut request = Request::new(Full::default());
-        *request.uri_mut() = Uri::from_static(HERE);
-        let host = HeaderValue::from_static("replica");
-        request.headers_mut().insert(header::HOST, host);
-        let asked = self.links.ask(id, node, request);
+        let besides = [(header::HOST, HeaderValue::from_static("replica"))];
+        let request = Request {
+            method: Method::GET,
+            target: Uri::from_static(HERE),
+            headers: &HeaderMap::new(),
+            without: &[],
+            besides: &besides,
+            more: HeaderMap::new(),
+            payload: &Payload::default(),
+        };
+        let asked = self.links.ask(id, node, &request);
         let is_gone = match tokio::time::timeout(limits::NODE_ANSWERS, asked).await {
             Ok(Ok(answer)) => match answer.headers().get(&REPLICA) {
                 Some(it) if it == id => return self.nodes.answered(id),

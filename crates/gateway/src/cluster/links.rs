@@ -4,25 +4,14 @@
 use super::{fingerprint, nodes::Node, posted::Posted};
 use crate::limits;
 use bytes::Bytes;
-use futures_util::Stream;
-use http::{Request, Response};
-use http_body_util::{BodyExt, Full};
-use hyper::{
-    body::{Body, Incoming},
-    client::conn::http1::{self, SendRequest},
-};
-use hyper_util::rt::TokioIo;
+use futures_util::{Stream, stream};
+use http::{HeaderMap, Response, StatusCode};
 use parking_lot::Mutex;
-use std::{
-    collections::HashMap,
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Instant,
+use std::{collections::HashMap, io, pin::Pin, sync::Arc, time::Instant};
+use switchboard_transport::{
+    dial::{LinkOver, LinkStream, LinkTls},
+    http::http1::{Connection, Fault, Request},
 };
-use switchboard_tasks as tasks;
-use switchboard_transport::dial::{LinkOver, LinkStream, LinkTls};
 use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream},
     net::TcpStream,
@@ -30,7 +19,12 @@ use tokio::{
     time::timeout,
 };
 
-type Sender = SendRequest<Full<Bytes>>;
+/// A connection, by whichever way.
+type Line = Connection<Box<dyn Way>>;
+
+trait Way: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Way for S {}
 
 /// Links to all replicas.
 pub(crate) struct Links {
@@ -41,7 +35,7 @@ pub(crate) struct Links {
 
 /// One other replica.
 struct Peer {
-    idle: Mutex<Vec<Sender>>,
+    idle: Mutex<Vec<Line>>,
     flights: Arc<Semaphore>,
     /// Since when NATS is the only way to it.
     over_nats: Mutex<Option<Instant>>,
@@ -65,6 +59,9 @@ pub(crate) enum Answered {
     Whole(Bytes),
     Comes(Coming),
 }
+
+/// What comes of a body, on the connection that it comes on.
+pub(crate) type Coming = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
 impl Links {
     pub(super) fn new(tls: LinkTls, posted: Option<Arc<Posted>>) -> Self {
@@ -92,9 +89,13 @@ impl Links {
         peer
     }
 
-    /// Whoever has gone is not linked to any more.
+    /// Whoever has gone is not linked to any more, nor kept what the other end has closed.
     pub(super) fn retain(&self, is_there: impl Fn(&str) -> bool) {
-        self.peers.lock().retain(|id, _| is_there(id));
+        let mut peers = self.peers.lock();
+        peers.retain(|id, _| is_there(id));
+        for peer in peers.values() {
+            peer.idle.lock().retain_mut(Line::is_ready);
+        }
     }
 
     /// Asks a replica.
@@ -102,7 +103,7 @@ impl Links {
         &self,
         id: &str,
         node: &Node,
-        mut request: Request<Full<Bytes>>,
+        request: &Request<'_>,
     ) -> Result<Response<Answered>, NoAnswer> {
         let peer = self.peer(id);
         let flight = peer.flights.clone().try_acquire_owned();
@@ -110,24 +111,27 @@ impl Links {
         loop {
             let kept = peer.idle.lock().pop();
             let is_kept = kept.is_some();
-            let mut sender = match kept {
-                Some(sender) => sender,
+            let mut line = match kept {
+                Some(line) => line,
                 None => self.connect(id, node, &peer).await?,
             };
-            if sender.ready().await.is_err() {
-                match is_kept {
-                    true => continue,
-                    false => return Err(NoAnswer::Unreachable),
-                }
+            // The other end has closed it.
+            if is_kept && !line.is_ready() {
+                continue;
             }
-            match sender.try_send_request(request).await {
-                Ok(answer) => return Ok(taken(answer, sender, peer, flight).await),
-                Err(mut fault) => match fault.take_message() {
-                    // The other end has closed it before anything was sent.
-                    Some(unsent) if is_kept => request = unsent,
-                    Some(_) => return Err(NoAnswer::Unreachable),
-                    None => return Err(NoAnswer::Broken),
-                },
+            match line.ask(request).await {
+                Ok((status, headers)) => {
+                    let under_way = UnderWay {
+                        line,
+                        peer,
+                        _flight: flight,
+                    };
+                    let body = under_way.taken().await.map_err(|_| NoAnswer::Broken)?;
+                    return Ok(answered(status, headers, body));
+                }
+                Err(_) if line.has_written() => return Err(NoAnswer::Broken),
+                Err(_) if is_kept => {}
+                Err(_) => return Err(NoAnswer::Unreachable),
             }
         }
     }
@@ -144,18 +148,18 @@ impl Links {
     }
 
     /// A connection to a replica: directly, or through NATS where nobody can dial it.
-    async fn connect(&self, id: &str, node: &Node, peer: &Peer) -> Result<Sender, NoAnswer> {
+    async fn connect(&self, id: &str, node: &Node, peer: &Peer) -> Result<Line, NoAnswer> {
         let is_recent = |since: Instant| since.elapsed() < limits::WAY_AGAIN;
         let since = *peer.over_nats.lock();
         if since.is_some_and(is_recent)
             && let Some(stream) = self.through_nats(id, node).await
         {
-            return spoken(stream).await;
+            return Ok(Line::new(Box::new(stream)));
         }
         let why = match shaken(&self.tls, node).await {
             Ok(stream) => {
                 *peer.over_nats.lock() = None;
-                return spoken(stream).await;
+                return Ok(Line::new(Box::new(stream)));
             }
             Err(why) => why,
         };
@@ -167,7 +171,7 @@ impl Links {
             let address = &node.address;
             tracing::warn!(replica = id, %address, "a replica cannot be dialled: what is for it goes through NATS");
         }
-        spoken(stream).await
+        Ok(Line::new(Box::new(stream)))
     }
 
     /// A connection through NATS to the replica that it should be.
@@ -180,21 +184,6 @@ impl Links {
         };
         timeout(limits::LINK_CONNECT, shaking).await.ok()?
     }
-}
-
-/// HTTP on a connection.
-async fn spoken<S>(stream: S) -> Result<Sender, NoAnswer>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let shaken = http1::handshake(TokioIo::new(stream)).await;
-    let (sender, connection) = shaken.map_err(|_| NoAnswer::Unreachable)?;
-    tasks::spawn(tasks::Kind::Connection, async move {
-        if let Err(fault) = connection.await {
-            tracing::debug!(%fault, "a link to another replica ended badly");
-        }
-    });
-    Ok(sender)
 }
 
 /// A connection to a replica that is the one that it should be.
@@ -221,73 +210,54 @@ pub(super) async fn shaken(tls: &LinkTls, node: &Node) -> Result<LinkStream, NoA
     }
 }
 
-/// An answer that has begun. A short one is taken whole, which frees its connection.
-async fn taken(
-    answer: Response<Incoming>,
-    sender: Sender,
-    peer: Arc<Peer>,
-    flight: OwnedSemaphorePermit,
-) -> Response<Answered> {
-    let (head, body) = answer.into_parts();
-    let size = body.size_hint().exact();
-    let mut coming = Coming {
-        body,
-        sender: Some(sender),
-        peer,
-        _flight: flight,
-    };
-    let is_short = size.is_some_and(|size| size <= limits::FORWARDED_WHOLE);
-    let body = match is_short {
-        false => Answered::Comes(coming),
-        true => match (&mut coming.body).collect().await {
-            Ok(whole) => {
-                coming.keep();
-                Answered::Whole(whole.to_bytes())
-            }
-            // Its reader meets the same fault.
-            Err(_) => Answered::Comes(coming),
-        },
-    };
-    Response::from_parts(head, body)
+fn answered(status: StatusCode, headers: HeaderMap, body: Answered) -> Response<Answered> {
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    *answer.headers_mut() = headers;
+    answer
 }
 
-/// A body that comes in time, with the connection that it comes on.
-pub(crate) struct Coming {
-    body: Incoming,
-    sender: Option<Sender>,
+/// A request whose answer has begun.
+struct UnderWay {
+    line: Line,
     peer: Arc<Peer>,
     _flight: OwnedSemaphorePermit,
 }
 
-impl Coming {
-    /// The connection is free.
-    fn keep(&mut self) {
-        if let Some(sender) = self.sender.take() {
-            let mut idle = self.peer.idle.lock();
-            if idle.len() < limits::LINKS_IDLE {
-                idle.push(sender);
-            }
-        }
+impl UnderWay {
+    /// The body. A short one is taken whole, which frees its connection.
+    async fn taken(mut self) -> Result<Answered, Fault> {
+        let short = self.line.left();
+        let Some(size) = short.filter(|size| *size <= limits::FORWARDED_WHOLE) else {
+            return Ok(Answered::Comes(self.coming()));
+        };
+        let mut whole = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        while self.line.collect_into(&mut whole).await? {}
+        self.keep();
+        Ok(Answered::Whole(whole.into()))
     }
-}
 
-impl Stream for Coming {
-    type Item = io::Result<Bytes>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
-            return Poll::Ready(match frame {
-                None => {
-                    self.keep();
+    fn coming(self) -> Coming {
+        Box::pin(stream::unfold(Some(self), async |under_way| {
+            let mut under_way = under_way?;
+            match under_way.line.chunk().await {
+                Ok(Some(piece)) => Some((Ok(piece), Some(under_way))),
+                Ok(None) => {
+                    under_way.keep();
                     None
                 }
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => Some(Ok(data)),
-                    Err(_) => continue,
-                },
-                Some(Err(fault)) => Some(Err(io::Error::other(fault))),
-            });
+                Err(fault) => Some((Err(io::Error::other(fault)), None)),
+            }
+        }))
+    }
+
+    /// The connection is free.
+    fn keep(self) {
+        let Self { mut line, peer, .. } = self;
+        let mut idle = peer.idle.lock();
+        if line.is_complete() && idle.len() < limits::LINKS_IDLE {
+            line.rest();
+            idle.push(line);
         }
     }
 }

@@ -40,9 +40,7 @@ pub use signed::{
 use crate::{door::WrongTokens, limits, session::seal::Binding};
 use aws_lc_rs::digest;
 use beat::Beat;
-use bytes::Bytes;
-use http::{HeaderMap, HeaderName, Request, Response};
-use http_body_util::Full;
+use http::{HeaderMap, HeaderName, Response};
 use links::Links;
 use news::News;
 use nodes::Nodes;
@@ -61,7 +59,10 @@ use std::{
 use switchboard_host::FarReach;
 use switchboard_ledger::{Ledger, LedgerError, Lives, Others, Post};
 use switchboard_local::hex;
-use switchboard_transport::dial::{LinkTls, WORKER_NAMES, is_made_out_to};
+use switchboard_transport::{
+    dial::{LinkTls, WORKER_NAMES, is_made_out_to},
+    http::http1,
+};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -338,7 +339,7 @@ impl Cluster {
     pub(crate) async fn ask(
         &self,
         owner: &str,
-        request: Request<Full<Bytes>>,
+        request: &http1::Request<'_>,
     ) -> Result<Response<Answered>, NoAnswer> {
         let node = self.nodes.get(owner);
         // One that is known to be dead is not waited for, although what it said has not

@@ -10,7 +10,7 @@ pub use crate::dial::tls_config;
 #[cfg(feature = "http")]
 pub(crate) use client::preview;
 #[cfg(feature = "http")]
-pub use client::{Driving, HttpLink, HttpOptions, SseLink, sse};
+pub use client::{Driving, HttpLink, HttpOptions, SseLink, http1, sse};
 
 use crate::dial::{Via, origin};
 use http::{HeaderMap, Method, Uri};

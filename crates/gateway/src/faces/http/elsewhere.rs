@@ -17,17 +17,16 @@ use crate::{
     limits,
     session::parked,
 };
-use bytes::Bytes;
 use futures_util::StreamExt;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method as Verb, Request, Response, StatusCode, Uri, header,
 };
-use http_body_util::Full;
 use hyper::body::Incoming;
 use serde_json::json;
 use std::{sync::Arc, time::Instant};
 use switchboard_host::Scope;
 use switchboard_local::hex;
+use switchboard_transport::http::http1::Request as Asked;
 use switchboard_wire::{ErrorObject, Id, Message, Params, Payload, code, json as text};
 
 /// On whose behalf a request is handed on, in hexadecimal digits.
@@ -40,7 +39,7 @@ pub(super) const FORM: HeaderName = HeaderName::from_static("switchboard-link");
 pub(super) const FORM_1: HeaderValue = HeaderValue::from_static("1");
 
 /// What belongs to one connection, or to one client's way in.
-const NOT_HANDED_ON: [HeaderName; 10] = [
+static NOT_HANDED_ON: [HeaderName; 11] = [
     header::HOST,
     header::AUTHORIZATION,
     header::COOKIE,
@@ -51,6 +50,7 @@ const NOT_HANDED_ON: [HeaderName; 10] = [
     header::EXPECT,
     PRINCIPAL,
     TICKET,
+    FORM,
 ];
 
 /// A request that may have to be handed on.
@@ -58,7 +58,7 @@ pub(super) struct Handed<'a> {
     pub verb: &'a Verb,
     pub uri: &'a Uri,
     pub headers: &'a HeaderMap,
-    pub body: Bytes,
+    pub body: Payload,
 }
 
 /// Whether a request names a session that is not here, where it could be elsewhere.
@@ -86,7 +86,7 @@ pub(super) async fn post(
         verb: &head.method,
         uri: &head.uri,
         headers: &head.headers,
-        body: body.clone(),
+        body: body.clone().into(),
     };
     if let Some(answer) = answer(&face, &scope, &admission, handed).await {
         return Ok(answer);
@@ -119,18 +119,19 @@ pub(super) async fn come_back(
         verb: &Verb::POST,
         uri: &Uri::try_from(path).ok()?,
         headers: &post.headers,
-        body: message.raw().clone(),
+        body: message.raw().clone().into(),
     };
-    let mut request = handed.request(&post.admission)?;
-    let headers = request.headers_mut();
-    headers.insert(TICKET, FORM_1);
+    let besides = besides(&post.admission)?;
+    let mut request = handed.request(&besides)?;
+    request.more.insert(TICKET, FORM_1);
     if let Some(key) = post.key.as_deref().and_then(|key| key.strip_prefix('@')) {
-        headers.insert(CLIENT_KEY, HeaderValue::try_from(key).ok()?);
+        let key = HeaderValue::try_from(key).ok()?;
+        request.more.insert(CLIENT_KEY, key);
     }
-    let mut asked = cluster.ask(replica, request.clone()).await;
+    let mut asked = cluster.ask(replica, &request).await;
     // It may have come a moment ago, and nobody here have heard of it.
     if matches!(asked, Err(NoAnswer::Unreachable)) && cluster.finds(replica).await {
-        asked = cluster.ask(replica, request).await;
+        asked = cluster.ask(replica, &request).await;
     }
     match asked {
         Ok(answer) if answer.status() == StatusCode::MISDIRECTED_REQUEST => None,
@@ -155,11 +156,12 @@ pub(super) async fn answer(
     }
     // One that nobody made is refused where others are.
     let mut owner = cluster.owner(id)?;
+    let besides = besides(admission)?;
     let begun = Instant::now();
     let mut has_looked = false;
     loop {
         if owner != cluster.id() {
-            match cluster.ask(&owner, handed.request(admission)?).await {
+            match cluster.ask(&owner, &handed.request(&besides)?).await {
                 Ok(answer) if answer.status() == StatusCode::MISDIRECTED_REQUEST => {}
                 Ok(answer) => {
                     let gone = cluster.gone(&owner);
@@ -198,28 +200,32 @@ pub(super) async fn answer(
     }
 }
 
+/// What replicas say to each other besides what a client says.
+fn besides(admission: &Admission) -> Option<[(HeaderName, HeaderValue); 3]> {
+    let principal = hex(admission.principal().as_bytes());
+    Some([
+        (PRINCIPAL, HeaderValue::try_from(principal).ok()?),
+        (FORM, FORM_1),
+        (header::HOST, HeaderValue::from_static("replica")),
+    ])
+}
+
 impl Handed<'_> {
-    fn request(&self, admission: &Admission) -> Option<Request<Full<Bytes>>> {
-        let mut request = Request::new(Full::new(self.body.clone()));
-        request.method_mut().clone_from(self.verb);
-        let path = self.uri.path_and_query()?;
-        *request.uri_mut() = Uri::from(path.clone());
-        let headers = request.headers_mut();
-        for (name, value) in self.headers {
-            if !NOT_HANDED_ON.contains(name) {
-                headers.append(name, value.clone());
-            }
-        }
-        let principal = hex(admission.principal().as_bytes());
-        headers.insert(PRINCIPAL, HeaderValue::try_from(principal).ok()?);
-        headers.insert(FORM, FORM_1);
-        headers.insert(header::HOST, HeaderValue::from_static("replica"));
-        Some(request)
+    fn request<'b>(&'b self, besides: &'b [(HeaderName, HeaderValue)]) -> Option<Asked<'b>> {
+        Some(Asked {
+            method: self.verb.clone(),
+            target: Uri::from(self.uri.path_and_query()?.clone()),
+            headers: self.headers,
+            without: &NOT_HANDED_ON,
+            besides,
+            more: HeaderMap::new(),
+            payload: &self.body,
+        })
     }
 
     /// The id to answer under.
     fn id(&self) -> Option<Id> {
-        Message::parse(self.body.clone()).ok()?.id()
+        Message::parse(self.body.clone().into_bytes()).ok()?.id()
     }
 
     /// Whoever had it has gone while it was under way.

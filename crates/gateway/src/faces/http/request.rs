@@ -311,7 +311,7 @@ async fn handed_on(
         verb: request.method(),
         uri: request.uri(),
         headers: request.headers(),
-        body: bytes::Bytes::new(),
+        body: Payload::default(),
     };
     elsewhere::answer(face, scope, admission, handed).await
 }

@@ -43,6 +43,8 @@ impl Wanted<'_> {
             method: self.method.clone(),
             target,
             headers: self.headers,
+            without: &[],
+            besides: &[],
             more,
             payload: self.payload,
         }

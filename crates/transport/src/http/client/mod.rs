@@ -19,7 +19,7 @@ mod fetch;
 mod flights;
 mod gate;
 mod headers;
-mod http1;
+pub mod http1;
 mod legacy_sse;
 mod link;
 mod passing;

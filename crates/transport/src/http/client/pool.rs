@@ -16,7 +16,11 @@ use super::{
     answer::Answer,
     http1::{Connection, Fault, Request},
 };
-use crate::{dial::Dialer, limits, link::Undelivered};
+use crate::{
+    dial::{Dialer, Stream},
+    limits,
+    link::Undelivered,
+};
 use http::HeaderValue;
 use parking_lot::Mutex;
 use std::{
@@ -31,7 +35,7 @@ use switchboard_tasks as tasks;
 
 /// A connection that may be used for one request after another.
 pub(super) struct Kept {
-    pub(super) line: Connection,
+    pub(super) line: Connection<Stream>,
     used_before: bool,
     /// Until when it may be used again.
     expires: Instant,

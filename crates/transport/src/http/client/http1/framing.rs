@@ -17,7 +17,7 @@ pub(super) enum Framing {
 /// What is wrong with a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not divided as it says it is")]
-pub(in crate::http::client) struct Misdivided;
+pub struct Misdivided;
 
 /// Where in such pieces we are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 
 /// What is wrong with an answer's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::http::client) enum HeadError {
+pub enum HeadError {
     /// It is no head of HTTP/1.
     #[error("{0}")]
     NoHttp(#[from] httparse::Error),

@@ -9,12 +9,14 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub(super) use request::Request;
+pub use framing::Misdivided;
+pub use head::HeadError;
+pub use request::Request;
 
-use crate::{dial::Stream, limits};
+use crate::limits;
 use bytes::{Buf, Bytes, BytesMut};
-use framing::{Framing, Misdivided, Next};
-use head::{Head, HeadError};
+use framing::{Framing, Next};
+use head::Head;
 use http::{HeaderMap, StatusCode};
 use std::{
     future::poll_fn,
@@ -28,7 +30,7 @@ use tokio_util::io::poll_read_buf;
 
 /// Why there is no answer, or no more of one.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub enum Fault {
     /// The peer hung up.
     #[error("the server closed the connection before answering")]
     Closed,
@@ -47,7 +49,7 @@ pub(super) enum Fault {
 }
 
 /// One connection.
-pub(super) struct Connection<S = Stream> {
+pub struct Connection<S> {
     stream: S,
     /// What came and was not taken yet.
     came: BytesMut,
@@ -64,7 +66,7 @@ pub(super) struct Connection<S = Stream> {
 
 impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// On a stream that nothing was said on.
-    pub(super) fn new(stream: S) -> Self {
+    pub fn new(stream: S) -> Self {
         Self {
             stream,
             came: BytesMut::new(),
@@ -78,16 +80,13 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Whether anything of the last request has left: only if not is it certain that the
     /// server has not seen it.
-    pub(super) fn has_written(&self) -> bool {
+    pub fn has_written(&self) -> bool {
         self.wrote
     }
 
     /// Sends a request and reads the head of its answer. One that comes before all of the
     /// request has left is an answer, too, and the last on this connection.
-    pub(super) async fn ask(
-        &mut self,
-        request: &Request<'_>,
-    ) -> Result<(StatusCode, HeaderMap), Fault> {
+    pub async fn ask(&mut self, request: &Request<'_>) -> Result<(StatusCode, HeaderMap), Fault> {
         self.wrote = false;
         // Until all is well.
         self.keeps = false;
@@ -223,7 +222,7 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// How many bytes of the body are left, where that was said.
-    pub(super) fn left(&self) -> Option<u64> {
+    pub fn left(&self) -> Option<u64> {
         match self.framing {
             Framing::Length(left) => Some(left),
             _ => None,
@@ -231,12 +230,12 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Whether all of the body was taken.
-    pub(super) fn is_ended(&self) -> bool {
+    pub fn is_ended(&self) -> bool {
         self.framing.is_ended()
     }
 
     /// The next piece of the body; `None` at its end.
-    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, Fault> {
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Fault> {
         loop {
             match self.framing.next(&mut self.came)? {
                 Next::End => return Ok(None),
@@ -265,7 +264,7 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Adds what there is of the body to `body`, waiting only where there is nothing; a
     /// body whose length was said is read straight into it. Whether there may be more.
-    pub(super) async fn collect_into(&mut self, body: &mut Vec<u8>) -> Result<bool, Fault> {
+    pub async fn collect_into(&mut self, body: &mut Vec<u8>) -> Result<bool, Fault> {
         let mut took = false;
         loop {
             match self.framing.next(&mut self.came)? {
@@ -313,19 +312,19 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Whether another request could follow: the last answer is complete, and nothing came
     /// after it.
-    pub(super) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.keeps && self.is_ended() && self.came.is_empty()
     }
 
     /// Whether another request can be sent now: besides, the peer has neither hung up nor
     /// said anything that nobody asked for.
-    pub(super) fn is_ready(&mut self) -> bool {
+    pub fn is_ready(&mut self) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         self.is_complete() && self.poll_read(&mut context).is_pending()
     }
 
     /// Gives back what it does not need while nobody uses it.
-    pub(super) fn rest(&mut self) {
+    pub fn rest(&mut self) {
         if self.room > limits::HTTP_FIRST_READ {
             self.room = limits::HTTP_FIRST_READ;
             self.came = BytesMut::new();

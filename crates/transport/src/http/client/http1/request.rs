@@ -5,15 +5,21 @@ use switchboard_wire::Payload;
 
 /// A request. Nothing in it is used up by sending it.
 #[derive(Debug)]
-pub(in crate::http::client) struct Request<'a> {
-    pub(in crate::http::client) method: Method,
+pub struct Request<'a> {
+    /// Its verb.
+    pub method: Method,
     /// The path, or the whole address where a proxy wants that.
-    pub(in crate::http::client) target: Uri,
+    pub target: Uri,
     /// What all requests say.
-    pub(in crate::http::client) headers: &'a HeaderMap,
+    pub headers: &'a HeaderMap,
+    /// Those of them that this one does not say.
+    pub without: &'a [HeaderName],
+    /// What this one says besides.
+    pub besides: &'a [(HeaderName, HeaderValue)],
     /// What this one says besides or instead.
-    pub(in crate::http::client) more: HeaderMap,
-    pub(in crate::http::client) payload: &'a Payload,
+    pub more: HeaderMap,
+    /// Its body.
+    pub payload: &'a Payload,
 }
 
 impl Request<'_> {
@@ -27,9 +33,13 @@ impl Request<'_> {
         }
         out.extend_from_slice(b" HTTP/1.1\r\n");
         for (name, value) in self.headers {
-            if self.more.is_empty() || !self.more.contains_key(name) {
+            let is_said = !self.without.contains(name);
+            if is_said && (self.more.is_empty() || !self.more.contains_key(name)) {
                 field(out, name, value);
             }
+        }
+        for (name, value) in self.besides {
+            field(out, name, value);
         }
         for (name, value) in &self.more {
             field(out, name, value);

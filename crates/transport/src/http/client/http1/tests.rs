@@ -15,6 +15,8 @@ fn request<'a>(headers: &'a HeaderMap, payload: &'a Payload) -> Request<'a> {
         method: Method::POST,
         target: "/mcp?a=b".parse().expect("a path"),
         headers,
+        without: &[],
+        besides: &[],
         more: HeaderMap::new(),
         payload,
     }

@@ -82,6 +82,8 @@ async fn ours(url: &http::Uri, at_once: usize) -> u64 {
             method: head.method.clone(),
             target: http::Uri::from_static("/mcp"),
             headers: &head.headers,
+            without: &[],
+            besides: &[],
             more: http::HeaderMap::new(),
             payload: &payload,
         };
