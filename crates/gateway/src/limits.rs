@@ -15,6 +15,12 @@ pub const FIRST_REQUEST: Duration = Duration::from_secs(10);
 pub const HEADER_READ: Duration = Duration::from_secs(65);
 /// How much of a request's head is read.
 pub const REQUEST_HEAD: usize = 64 * 1024;
+/// Headers of a request, in any version of HTTP.
+pub const REQUEST_HEADERS: usize = 100;
+/// The same of a request that another replica hands on, which has more to say.
+pub const LINK_HEAD: usize = REQUEST_HEAD + 16 * 1024;
+/// Headers of such a request.
+pub const LINK_HEADERS: usize = REQUEST_HEADERS + 28;
 /// Requests at once on one connection of HTTP/2: more than a client needs, and each is held to what a principal may have besides.
 pub const HTTP2_STREAMS: u32 = 256;
 /// What may arrive of one request on HTTP/2 before it is read.
@@ -251,7 +257,8 @@ pub const OWNER_COMES: Duration = Duration::from_secs(12);
 pub const OWNER_LOOK: Duration = Duration::from_millis(200);
 /// Sessions of which it is remembered that another replica has taken them over.
 pub const MOVED: usize = 10_000;
-/// Requests that are under way to one other replica.
+/// Requests that are under way to one other replica, also streams that stay open; of one of
+/// several principals half of what the others leave.
 pub const FORWARDS: usize = 1024;
 /// Connections to one other replica that are kept for the next request.
 pub const LINKS_IDLE: usize = 64;

@@ -40,7 +40,7 @@ impl Cluster {
             more: HeaderMap::new(),
             payload: &Payload::default(),
         };
-        let asked = self.links.ask(id, node, &request);
+        let asked = self.links.ask(id, node, None, &request);
         let is_gone = match tokio::time::timeout(limits::NODE_ANSWERS, asked).await {
             Ok(Ok(answer)) => match answer.headers().get(&REPLICA) {
                 Some(it) if it == id => return self.nodes.answered(id),

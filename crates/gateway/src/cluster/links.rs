@@ -8,6 +8,7 @@ use futures_util::{Stream, stream};
 use http::{HeaderMap, Response, StatusCode};
 use parking_lot::Mutex;
 use std::{collections::HashMap, io, pin::Pin, sync::Arc, time::Instant};
+use switchboard_host::{Place, Quota};
 use switchboard_transport::{
     dial::{LinkOver, LinkStream, LinkTls},
     http::http1::{Connection, Fault, Request},
@@ -15,7 +16,6 @@ use switchboard_transport::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream},
     net::TcpStream,
-    sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 
@@ -36,9 +36,16 @@ pub(crate) struct Links {
 /// One other replica.
 struct Peer {
     idle: Mutex<Vec<Line>>,
-    flights: Arc<Semaphore>,
+    flights: Arc<Quota>,
     /// Since when NATS is the only way to it.
     over_nats: Mutex<Option<Instant>>,
+}
+
+/// On whose behalf a replica is asked.
+pub(crate) struct Whose<'a> {
+    pub principal: &'a Arc<str>,
+    /// Whether others are known: then one has at most half of the way.
+    pub several: bool,
 }
 
 /// Why there is no answer.
@@ -82,7 +89,7 @@ impl Links {
         }
         let peer = Arc::new(Peer {
             idle: Mutex::default(),
-            flights: Arc::new(Semaphore::new(limits::FORWARDS)),
+            flights: Quota::new("requests to another replica", limits::FORWARDS),
             over_nats: Mutex::default(),
         });
         peers.insert(id.to_owned(), peer.clone());
@@ -98,15 +105,17 @@ impl Links {
         }
     }
 
-    /// Asks a replica.
+    /// Asks a replica, for somebody or on our own behalf.
     pub(super) async fn ask(
         &self,
         id: &str,
         node: &Node,
+        whose: Option<&Whose<'_>>,
         request: &Request<'_>,
     ) -> Result<Response<Answered>, NoAnswer> {
         let peer = self.peer(id);
-        let flight = peer.flights.clone().try_acquire_owned();
+        let take = |whose: &Whose<'_>| peer.flights.take(whose.principal, whose.several);
+        let flight = whose.map(take).transpose();
         let flight = flight.map_err(|_| NoAnswer::Full)?;
         loop {
             let kept = peer.idle.lock().pop();
@@ -221,7 +230,7 @@ fn answered(status: StatusCode, headers: HeaderMap, body: Answered) -> Response<
 struct UnderWay {
     line: Line,
     peer: Arc<Peer>,
-    _flight: OwnedSemaphorePermit,
+    _flight: Option<Place>,
 }
 
 impl UnderWay {

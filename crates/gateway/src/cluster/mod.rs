@@ -25,7 +25,7 @@ pub use applied::{Applied, AppliedBook, ApplyError, Page as AppliedPage, Runs};
 pub(crate) use asking::{HERE, REPLICA};
 pub use keys::{BadKeys, ClusterKeys};
 pub use leases::{Lease, LeaseOf};
-pub(crate) use links::{Answered, NoAnswer};
+pub(crate) use links::{Answered, NoAnswer, Whose};
 pub use nodes::Node;
 pub use outposts::{Announced, HiredServer, Hires, Hiring, NotRun, Outpost, OutpostParts};
 pub use part::{Hire, Part};
@@ -339,6 +339,7 @@ impl Cluster {
     pub(crate) async fn ask(
         &self,
         owner: &str,
+        whose: &Whose<'_>,
         request: &http1::Request<'_>,
     ) -> Result<Response<Answered>, NoAnswer> {
         let node = self.nodes.get(owner);
@@ -348,7 +349,7 @@ impl Cluster {
         let node = node.ok_or(NoAnswer::Unreachable)?;
         let asked = tokio::select! {
             biased;
-            asked = self.links.ask(owner, &node, request) => asked,
+            asked = self.links.ask(owner, &node, Some(whose), request) => asked,
             // One that is paused, or whose machine has gone, would never say so.
             () = gone(self.nodes.clone(), owner.to_owned()) => Err(NoAnswer::Broken),
         };

@@ -1,5 +1,7 @@
 //! What a NATS server is set up with, for replicas and workers alone.
 
+use std::collections::BTreeSet;
+
 /// The text of a configuration file: what replicas and these workers may use, and how long
 /// what they write may be missing on disk. Passwords are to be put in.
 pub fn nats_config(workers: &[String]) -> String {
@@ -7,8 +9,9 @@ pub fn nats_config(workers: &[String]) -> String {
         let text = TEXT.replace("EXPORTS\n", "");
         return text.replace("WORKERS\n", NO_WORKERS);
     }
+    let workers: BTreeSet<&String> = workers.iter().collect();
     let each = |text: &str| -> String {
-        let of = |name: &String| text.replace("NAME", name);
+        let of = |name: &&String| text.replace("NAME", name);
         workers.iter().map(of).collect()
     };
     let all: Vec<_> = workers

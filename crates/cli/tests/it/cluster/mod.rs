@@ -6,6 +6,7 @@ mod applied;
 mod away;
 mod gone;
 mod guesses;
+mod handed;
 mod history;
 mod load;
 mod many;
@@ -41,6 +42,8 @@ struct Fleet {
     servers: Value,
     /// What NATS lets replicas in by, where it asks.
     creds: Option<PathBuf>,
+    /// Whether replicas want tokens, those of their own homes.
+    has_tokens: bool,
     _server: Program,
     world: World,
 }
@@ -79,6 +82,7 @@ impl Fleet {
             replicas: Vec::new(),
             servers,
             creds: None,
+            has_tokens: false,
             _server: server,
             world,
         };
@@ -152,7 +156,7 @@ impl Fleet {
         } else {
             &anywhere
         };
-        let open = match more.contains(&"--token-file") {
+        let open = match self.has_tokens || more.contains(&"--token-file") {
             true => &["serve"][..],
             false => &["serve", "--no-auth"],
         };

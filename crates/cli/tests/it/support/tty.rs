@@ -175,7 +175,7 @@ impl Tty {
             }
             assert!(Instant::now() < until, "{what}:\n{text}");
             if let Some(ended) = self.child.try_wait().unwrap() {
-                std::thread::sleep(Duration::from_millis(100));
+                self.reads_all();
                 assert!(wanted(&self.text()), "{what}: {ended}:\n{}", self.text());
                 return;
             }
@@ -260,7 +260,7 @@ impl Tty {
         let until = Instant::now() + LIMIT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
-                // What it wrote last may still be on its way.
+                self.reads_all();
                 while !self.is_restored() && Instant::now() < until {
                     std::thread::sleep(Duration::from_millis(10));
                 }
@@ -268,6 +268,26 @@ impl Tty {
             }
             assert!(Instant::now() < until, "it goes on:\n{}", self.text());
             std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// What was written to the terminal may still be on its way: a mark is written behind it,
+    /// which no screen shows, and waited for.
+    #[track_caller]
+    fn reads_all(&self) {
+        const MARK: &[u8] = b"\x1b]7777;all\x07";
+        rustix::io::write(&self.terminal, MARK).unwrap();
+        let until = Instant::now() + LIMIT;
+        loop {
+            let mut seen = self.seen.lock().unwrap();
+            let mut parts = seen.bytes.windows(MARK.len());
+            if let Some(at) = parts.position(|part| part == MARK) {
+                seen.bytes.drain(at..at + MARK.len());
+                return;
+            }
+            drop(seen);
+            assert!(Instant::now() < until, "{}", self.text());
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 

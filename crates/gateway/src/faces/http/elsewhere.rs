@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     admission::Admission,
-    cluster::{Answered, Cluster, NoAnswer},
+    cluster::{Answered, Cluster, NoAnswer, Whose},
     limits,
     session::parked,
 };
@@ -24,7 +24,7 @@ use http::{
 use hyper::body::Incoming;
 use serde_json::json;
 use std::{sync::Arc, time::Instant};
-use switchboard_host::Scope;
+use switchboard_host::{CallError, Scope};
 use switchboard_local::hex;
 use switchboard_transport::http::http1::Request as Asked;
 use switchboard_wire::{ErrorObject, Id, Message, Params, Payload, code, json as text};
@@ -128,14 +128,24 @@ pub(super) async fn come_back(
         let key = HeaderValue::try_from(key).ok()?;
         request.more.insert(CLIENT_KEY, key);
     }
-    let mut asked = cluster.ask(replica, &request).await;
-    // It may have come a moment ago, and nobody here have heard of it.
-    if matches!(asked, Err(NoAnswer::Unreachable)) && cluster.finds(replica).await {
-        asked = cluster.ask(replica, &request).await;
-    }
+    let (face, admission) = (&post.face, &post.admission);
+    let whose = whose(face, admission);
+    let asking = async {
+        match cluster.ask(replica, &whose, &request).await {
+            // It may have come a moment ago, and nobody here have heard of it.
+            Err(NoAnswer::Unreachable) if cluster.finds(replica).await => {
+                cluster.ask(replica, &whose, &request).await
+            }
+            asked => asked,
+        }
+    };
+    let asked = match handed.waits(face, admission, asking).await {
+        Ok(asked) => asked,
+        Err(instead) => return Some(instead),
+    };
     match asked {
         Ok(answer) if answer.status() == StatusCode::MISDIRECTED_REQUEST => None,
-        Ok(answer) => Some(handed_back(answer, &post.admission, cluster.gone(replica))),
+        Ok(answer) => Some(handed_back(face, answer, admission, cluster.gone(replica))),
         Err(NoAnswer::Full) => Some(reply::not_now(handed.id().as_ref())),
         Err(NoAnswer::Broken) => Some(handed.is_unknown()),
         Err(NoAnswer::Refused | NoAnswer::Unreachable) => None,
@@ -156,16 +166,22 @@ pub(super) async fn answer(
     }
     // One that nobody made is refused where others are.
     let mut owner = cluster.owner(id)?;
-    let besides = besides(admission)?;
+    let (besides, whose) = (besides(admission)?, whose(face, admission));
     let begun = Instant::now();
     let mut has_looked = false;
     loop {
         if owner != cluster.id() {
-            match cluster.ask(&owner, &handed.request(&besides)?).await {
+            let request = handed.request(&besides)?;
+            let asking = cluster.ask(&owner, &whose, &request);
+            let asked = match handed.waits(face, admission, asking).await {
+                Ok(asked) => asked,
+                Err(instead) => return Some(instead),
+            };
+            match asked {
                 Ok(answer) if answer.status() == StatusCode::MISDIRECTED_REQUEST => {}
                 Ok(answer) => {
                     let gone = cluster.gone(&owner);
-                    return Some(handed_back(answer, admission, gone));
+                    return Some(handed_back(face, answer, admission, gone));
                 }
                 Err(NoAnswer::Full) => return Some(reply::not_now(handed.id().as_ref())),
                 Err(NoAnswer::Broken) => return Some(handed.is_unknown()),
@@ -210,7 +226,35 @@ fn besides(admission: &Admission) -> Option<[(HeaderName, HeaderValue); 3]> {
     ])
 }
 
+fn whose<'a>(face: &Face, admission: &'a Admission) -> Whose<'a> {
+    Whose {
+        principal: admission.principal(),
+        several: face.has_several_principals(),
+    }
+}
+
 impl Handed<'_> {
+    /// Another replica's answer, for as long as the client may come in and this gateway runs;
+    /// else what is answered instead, as for a call of our own.
+    async fn waits<T>(
+        &self,
+        face: &Face,
+        admission: &Admission,
+        asking: impl Future<Output = T>,
+    ) -> Result<T, Response<Body>> {
+        tokio::select! {
+            asked = asking => Ok(asked),
+            _ = admission.withdrawn() => Err(reply::status(StatusCode::UNAUTHORIZED)),
+            () = face.over.cancelled() => Err(match self.id() {
+                Some(id) => {
+                    let error = CallError::gateway_ended().to_error();
+                    reply::error(StatusCode::OK, &error, Some(&id))
+                }
+                None => reply::not_now(None),
+            }),
+        }
+    }
+
     fn request<'b>(&'b self, besides: &'b [(HeaderName, HeaderValue)]) -> Option<Asked<'b>> {
         Some(Asked {
             method: self.verb.clone(),
@@ -239,6 +283,7 @@ impl Handed<'_> {
 
 /// Another replica's answer, for as long as its reader may read it.
 fn handed_back(
+    face: &Face,
     answer: Response<Answered>,
     admission: &Admission,
     gone: impl Future<Output = ()> + Send + 'static,
@@ -250,11 +295,13 @@ fn handed_back(
     let body = match body {
         Answered::Whole(bytes) => Body::from(Payload::from(bytes)),
         Answered::Comes(coming) => {
-            let admission = admission.clone();
+            let (admission, ending) = (admission.clone(), face.over.clone());
             let over = async move {
                 tokio::select! {
                     _ = admission.withdrawn() => {}
                     () = gone => {}
+                    // The rest of it is to be had at another replica.
+                    () = ending.cancelled() => {}
                 }
             };
             Body::Stream(Box::pin(coming.take_until(Box::pin(over))))

@@ -419,12 +419,13 @@ impl Stream for Reader {
             let text = format!("id: {id}\nretry: {}\ndata: \n\n", limits::RETRY_MS);
             return Poll::Ready(Some(Ok(Bytes::from(text))));
         }
-        this.log.waker.register(context.waker());
         {
             let mut state = this.log.state.lock();
             if state.readers != this.reader {
                 return Poll::Ready(None);
             }
+            // Not before: whoever was sent away would be woken in the place of the newest.
+            this.log.waker.register(context.waker());
             let after = this.after;
             let until = state.held_back.unwrap_or(u64::MAX);
             let next = |event: &&Event| event.number > after && event.number < until;

@@ -19,7 +19,7 @@ use crate::{
 use http::{HeaderValue, Method as Verb, Request, Response, StatusCode};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use std::{convert::Infallible, net::SocketAddr, sync::Arc};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
 use switchboard_host::Scope;
 use switchboard_tasks as tasks;
 use switchboard_transport::dial::{LINK_NAME, is_made_out_to};
@@ -132,6 +132,9 @@ where
     let shaken = timeout(limits::LINK_CONNECT, cluster.tls().accept(stream)).await;
     let (stream, certificate) = match shaken {
         Ok(Ok((stream, certificate))) => (stream, Arc::<[u8]>::from(certificate)),
+        Ok(Err(fault)) if is_hung_up(&fault) => {
+            return tracing::debug!(%fault, "a link ended before anybody had shown who that is");
+        }
         Ok(Err(fault)) => {
             let from = from.map(|from| from.to_string());
             return tracing::warn!(%fault, from, "who came as a replica has no certificate of this cluster: it is refused");
@@ -158,12 +161,19 @@ where
     let connection = http1::Builder::new()
         .timer(Clock::default())
         .header_read_timeout(limits::LINK_IDLE)
-        .max_buf_size(limits::REQUEST_HEAD)
+        .max_buf_size(limits::LINK_HEAD)
+        .max_headers(limits::LINK_HEADERS)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     if let Err(fault) = connection.await {
         tracing::debug!(%fault, "a link from another replica ended badly");
     }
+}
+
+/// Whose client has gone, or who was paused for too long, hangs up. That is no refusal.
+fn is_hung_up(fault: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(fault.kind(), UnexpectedEof | ConnectionReset | BrokenPipe)
 }
 
 /// Only replicas say on whose behalf they ask.

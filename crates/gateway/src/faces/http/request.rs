@@ -48,6 +48,10 @@ pub(super) async fn phases(
     clock: Clock,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
+    if request.headers().len() > limits::REQUEST_HEADERS {
+        let refused = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+        return Err(Box::new(reply::status(refused)));
+    }
     let received = Received::at_our_address(&face, &request)?;
     let let_in = received.let_in(&face, &open, &request).await?;
     let (scope, admission) = match let_in.route(&face, &request)? {

@@ -101,3 +101,44 @@ async fn ids_say_what_is_owed_where_nobody_else_can() {
         assert_eq!(parse_event_id(none), None, "{none}");
     }
 }
+
+/// Whoever was sent away hears that, and then nothing more in the place of the newest.
+#[tokio::test]
+async fn the_newest_reader_is_woken_whoever_read_before() {
+    use futures_util::StreamExt;
+    let (_, log) = log();
+    let mut first = log.read(None, false);
+    let before = tokio::spawn(async move { first.next().await.is_none() });
+    tokio::task::yield_now().await;
+    let mut second = log.read(None, false);
+    let after = tokio::spawn(async move { second.next().await.is_some() });
+    assert!(before.await.unwrap());
+    log.send(Payload::from("{}".to_owned()), Weight::Notice);
+    let limit = Duration::from_secs(30);
+    assert!(tokio::time::timeout(limit, after).await.unwrap().unwrap());
+}
+
+/// The same where the second waits already when the first is woken.
+#[tokio::test]
+async fn a_reader_that_was_sent_away_takes_nobodys_place() {
+    use futures_util::{FutureExt, StreamExt};
+    let (_, log) = log();
+    let (mut first, mut second) = (log.read(None, false), log.read(None, false));
+    let wakes = Arc::new(Wakes::default());
+    let waker = wakes.clone().into();
+    let mut context = Context::from_waker(&waker);
+    assert!(second.next().poll_unpin(&mut context).is_pending());
+    assert!(first.next().await.is_none());
+    log.send(Payload::from("{}".to_owned()), Weight::Notice);
+    assert_eq!(wakes.0.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Wakes(std::sync::atomic::AtomicUsize);
+
+impl std::task::Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    }
+}
