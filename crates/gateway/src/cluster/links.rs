@@ -122,7 +122,8 @@ impl Links {
             let is_kept = kept.is_some();
             let mut line = match kept {
                 Some(line) => line,
-                None => self.connect(id, node, &peer).await?,
+                // Boxed: it is seldom, and large.
+                None => Box::pin(self.connect(id, node, &peer)).await?,
             };
             // The other end has closed it.
             if is_kept && !line.is_ready() {

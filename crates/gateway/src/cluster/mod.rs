@@ -335,7 +335,8 @@ impl Cluster {
         moved.insert(session.to_owned(), owner.to_owned());
     }
 
-    /// Asks the replica that has a session, where it can be asked.
+    /// Asks the replica that has a session, where it can be asked. One that is paused, or whose
+    /// machine has gone, never says so: see [`gone`](Self::gone).
     pub(crate) async fn ask(
         &self,
         owner: &str,
@@ -347,12 +348,7 @@ impl Cluster {
         // ended yet.
         let node = node.filter(|node| !node.draining && self.nodes.is_alive(owner));
         let node = node.ok_or(NoAnswer::Unreachable)?;
-        let asked = tokio::select! {
-            biased;
-            asked = self.links.ask(owner, &node, Some(whose), request) => asked,
-            // One that is paused, or whose machine has gone, would never say so.
-            () = gone(self.nodes.clone(), owner.to_owned()) => Err(NoAnswer::Broken),
-        };
+        let asked = self.links.ask(owner, &node, Some(whose), request).await;
         if matches!(asked, Err(NoAnswer::Refused)) {
             self.nodes.refused(owner);
         }

@@ -62,7 +62,7 @@ pub(crate) struct Nodes {
 }
 
 struct Seen {
-    node: Node,
+    node: Arc<Node>,
     revision: Revision,
     /// When it was last heard of.
     heard: Instant,
@@ -77,7 +77,7 @@ struct Seen {
 impl Seen {
     fn new(node: Node, revision: Revision) -> Self {
         Self {
-            node,
+            node: Arc::new(node),
             revision,
             heard: Instant::now(),
             refused: None,
@@ -254,7 +254,7 @@ impl Nodes {
     }
 
     /// A replica that is there, and can be asked.
-    pub(super) fn get(&self, id: &str) -> Option<Node> {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Node>> {
         let seen = self.seen.read();
         let node = seen.get(id).map(|seen| seen.node.clone());
         node.filter(|node| node.form <= FORM)
@@ -265,12 +265,12 @@ impl Nodes {
         let seen = self.seen.read();
         let all = seen
             .iter()
-            .map(|(id, seen)| (id.clone(), seen.node.clone()));
+            .map(|(id, seen)| (id.clone(), Node::clone(&seen.node)));
         all.collect()
     }
 
     /// Those that should have said that they are there, and can be asked.
-    pub(super) fn silent(&self) -> Vec<(String, Node)> {
+    pub(super) fn silent(&self) -> Vec<(String, Arc<Node>)> {
         let seen = self.seen.read();
         let silent = seen
             .iter()

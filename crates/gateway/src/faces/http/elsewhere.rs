@@ -23,7 +23,7 @@ use http::{
 };
 use hyper::body::Incoming;
 use serde_json::json;
-use std::{sync::Arc, time::Instant};
+use std::{pin::pin, sync::Arc, time::Instant};
 use switchboard_host::{CallError, Scope};
 use switchboard_local::hex;
 use switchboard_transport::http::http1::Request as Asked;
@@ -88,7 +88,7 @@ pub(super) async fn post(
         headers: &head.headers,
         body: body.clone().into(),
     };
-    if let Some(answer) = answer(&face, &scope, &admission, handed).await {
+    if let Some(answer) = answer(&face, &scope, &admission, &clock, handed).await {
         return Ok(answer);
     }
     let (post, said) = read::parsed(face, scope, admission, clock, (head, accepts), body)?;
@@ -129,17 +129,14 @@ pub(super) async fn come_back(
         request.more.insert(CLIENT_KEY, key);
     }
     let (face, admission) = (&post.face, &post.admission);
-    let whose = whose(face, admission);
-    let asking = async {
-        match cluster.ask(replica, &whose, &request).await {
-            // It may have come a moment ago, and nobody here have heard of it.
-            Err(NoAnswer::Unreachable) if cluster.finds(replica).await => {
-                cluster.ask(replica, &whose, &request).await
-            }
-            asked => asked,
-        }
-    };
-    let asked = match handed.waits(face, admission, asking).await {
+    let asks = Asks::new(face, cluster, admission, &post.clock);
+    let mut asked = asks.ask(replica, &handed, &request).await;
+    // It may have come a moment ago, and nobody here have heard of it.
+    let is_new = matches!(asked, Ok(Err(NoAnswer::Unreachable)));
+    if is_new && Box::pin(cluster.finds(replica)).await {
+        asked = asks.ask(replica, &handed, &request).await;
+    }
+    let asked = match asked {
         Ok(asked) => asked,
         Err(instead) => return Some(instead),
     };
@@ -157,6 +154,7 @@ pub(super) async fn answer(
     face: &Face,
     scope: &Scope,
     admission: &Admission,
+    clock: &Clock,
     handed: Handed<'_>,
 ) -> Option<Response<Body>> {
     let cluster = face.gateway.cluster()?;
@@ -166,14 +164,14 @@ pub(super) async fn answer(
     }
     // One that nobody made is refused where others are.
     let mut owner = cluster.owner(id)?;
-    let (besides, whose) = (besides(admission)?, whose(face, admission));
+    let besides = besides(admission)?;
+    let asks = Asks::new(face, cluster, admission, clock);
     let begun = Instant::now();
     let mut has_looked = false;
     loop {
         if owner != cluster.id() {
             let request = handed.request(&besides)?;
-            let asking = cluster.ask(&owner, &whose, &request);
-            let asked = match handed.waits(face, admission, asking).await {
+            let asked = match asks.ask(&owner, &handed, &request).await {
                 Ok(asked) => asked,
                 Err(instead) => return Some(instead),
             };
@@ -188,7 +186,8 @@ pub(super) async fn answer(
                 Err(NoAnswer::Refused | NoAnswer::Unreachable) => {}
             }
         }
-        match adopt::adopt(face, scope, admission, id).await {
+        // Boxed, as what else is seldom: what is handed on has no room for it.
+        match Box::pin(adopt::adopt(face, scope, admission, id)).await {
             Ok(_) => return None,
             Err(Refusal::Elsewhere(now)) => {
                 cluster.moved(id, &now);
@@ -204,7 +203,7 @@ pub(super) async fn answer(
             // Nobody has written of it, and its owner may have come a moment ago.
             Err(Refusal::Unknown) if !has_looked && owner != cluster.id() => {
                 has_looked = true;
-                if !cluster.finds(&owner).await {
+                if !Box::pin(cluster.finds(&owner)).await {
                     return Some(Refusal::Unknown.response(handed.id().as_ref()));
                 }
             }
@@ -226,33 +225,69 @@ fn besides(admission: &Admission) -> Option<[(HeaderName, HeaderValue); 3]> {
     ])
 }
 
-fn whose<'a>(face: &Face, admission: &'a Admission) -> Whose<'a> {
-    Whose {
-        principal: admission.principal(),
-        several: face.has_several_principals(),
+/// Asks other replicas on behalf of a client.
+struct Asks<'a> {
+    face: &'a Face,
+    cluster: &'a Cluster,
+    admission: &'a Admission,
+    clock: &'a Clock,
+    whose: Whose<'a>,
+}
+
+impl<'a> Asks<'a> {
+    fn new(
+        face: &'a Face,
+        cluster: &'a Cluster,
+        admission: &'a Admission,
+        clock: &'a Clock,
+    ) -> Self {
+        let whose = Whose {
+            principal: admission.principal(),
+            several: face.has_several_principals(),
+        };
+        Self {
+            face,
+            cluster,
+            admission,
+            clock,
+            whose,
+        }
+    }
+
+    /// A replica's answer, for as long as it is there, the client may come in and this gateway
+    /// runs; else what is answered instead, as for a call of our own.
+    async fn ask(
+        &self,
+        replica: &str,
+        handed: &Handed<'_>,
+        request: &Asked<'_>,
+    ) -> Result<Result<Response<Answered>, NoAnswer>, Response<Body>> {
+        let mut asking = pin!(self.cluster.ask(replica, &self.whose, request));
+        // Watching all that may end it costs more than most calls take.
+        tokio::select! {
+            biased;
+            asked = &mut asking => return Ok(asked),
+            () = self.clock.limit(limits::NODES_LOOK) => {}
+        }
+        tokio::select! {
+            biased;
+            asked = asking => Ok(asked),
+            // One that is paused, or whose machine has gone, would never say so.
+            () = self.cluster.gone(replica) => Ok(Err(NoAnswer::Broken)),
+            _ = self.admission.withdrawn() => Err(reply::status(StatusCode::UNAUTHORIZED)),
+            () = self.face.over.cancelled() => Err(handed.is_cut_off()),
+        }
     }
 }
 
 impl Handed<'_> {
-    /// Another replica's answer, for as long as the client may come in and this gateway runs;
-    /// else what is answered instead, as for a call of our own.
-    async fn waits<T>(
-        &self,
-        face: &Face,
-        admission: &Admission,
-        asking: impl Future<Output = T>,
-    ) -> Result<T, Response<Body>> {
-        tokio::select! {
-            asked = asking => Ok(asked),
-            _ = admission.withdrawn() => Err(reply::status(StatusCode::UNAUTHORIZED)),
-            () = face.over.cancelled() => Err(match self.id() {
-                Some(id) => {
-                    let error = CallError::gateway_ended().to_error();
-                    reply::error(StatusCode::OK, &error, Some(&id))
-                }
-                None => reply::not_now(None),
-            }),
-        }
+    /// This gateway ends before the other one's answer is there.
+    fn is_cut_off(&self) -> Response<Body> {
+        let Some(id) = self.id() else {
+            return reply::not_now(None);
+        };
+        let error = CallError::gateway_ended().to_error();
+        reply::error(StatusCode::OK, &error, Some(&id))
     }
 
     fn request<'b>(&'b self, besides: &'b [(HeaderName, HeaderValue)]) -> Option<Asked<'b>> {

@@ -221,9 +221,9 @@ async fn answer(
         };
     }
     if *request.method() != Verb::DELETE {
-        return handshake_era::get(&face, &scope, admission, &request).await;
+        return Box::pin(handshake_era::get(&face, &scope, admission, &request)).await;
     }
-    match changing::delete(&face, &scope, &admission, &request).await {
+    match Box::pin(changing::delete(&face, &scope, &admission, &request)).await {
         Ok(done) => done,
         Err(Refusal::Elsewhere(_)) => reply::status(StatusCode::MISDIRECTED_REQUEST),
         Err(refusal) => refusal.response(None),
@@ -282,7 +282,8 @@ async fn missing(
     if face.sessions.has_ended(id) {
         return Some(Refusal::Unknown.response(None));
     }
-    match adopt::adopt(face, scope, admission, id).await {
+    // Boxed, as what else is seldom.
+    match Box::pin(adopt::adopt(face, scope, admission, id)).await {
         Ok(_) => None,
         Err(Refusal::Elsewhere(_)) => elsewhere(),
         Err(Refusal::Unknown) if !cluster.is_reached() => Some(reply::not_now(None)),

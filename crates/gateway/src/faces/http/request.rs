@@ -317,7 +317,7 @@ async fn handed_on(
         headers: request.headers(),
         body: Payload::default(),
     };
-    elsewhere::answer(face, scope, admission, handed).await
+    elsewhere::answer(face, scope, admission, &Clock::default(), handed).await
 }
 
 /// Ends a session, also where another replica has it by now.
