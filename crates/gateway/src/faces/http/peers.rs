@@ -162,7 +162,6 @@ where
         .timer(Clock::default())
         .header_read_timeout(limits::LINK_IDLE)
         .max_buf_size(limits::LINK_HEAD)
-        .max_headers(limits::LINK_HEADERS)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     if let Err(fault) = connection.await {
