@@ -256,6 +256,8 @@ pub const OWNER_COMES: Duration = Duration::from_secs(12);
 pub const OWNER_LOOK: Duration = Duration::from_millis(200);
 /// Sessions of which it is remembered that another replica has taken them over.
 pub const MOVED: usize = 10_000;
+/// Sessions of other replicas of which it is remembered that they made them.
+pub const PROVEN: usize = 10_000;
 /// Requests that are under way to one other replica, also streams that stay open; of one of
 /// several principals half of what the others leave.
 pub const FORWARDS: usize = 1024;

@@ -56,6 +56,11 @@ pub enum BadKeys {
     Workers,
 }
 
+/// The replica that an id names, whoever made it.
+pub(super) fn named(id: &str) -> Option<&str> {
+    id.split_once('.').map(|(replica, _)| replica)
+}
+
 impl ClusterKeys {
     /// Reads the text of a file.
     pub fn read(text: &str) -> Result<Self, BadKeys> {
@@ -111,7 +116,7 @@ impl ClusterKeys {
         format!("{body}.{}", proof.unwrap_or_default())
     }
 
-    /// The replica that has made this id, if it was one of ours.
+    /// The replica that has made this id, if it was one of ours: see also [`named`].
     pub(super) fn owner<'a>(&self, id: &'a str) -> Option<&'a str> {
         let (body, proof) = id.rsplit_once('.')?;
         let (owner, random) = body.split_once('.')?;

@@ -8,7 +8,7 @@ use futures_util::{Stream, stream};
 use http::{HeaderMap, Response, StatusCode};
 use parking_lot::Mutex;
 use std::{collections::HashMap, io, pin::Pin, sync::Arc, time::Instant};
-use switchboard_host::{Place, Quota};
+use switchboard_host::{Full, Place, Quota};
 use switchboard_transport::{
     dial::{LinkOver, LinkStream, LinkTls},
     http::http1::{Connection, Fault, Request},
@@ -56,7 +56,7 @@ pub(crate) enum NoAnswer {
     /// It cannot be reached, or is not the one that it should be. Nothing was sent.
     Unreachable,
     /// Too many are under way.
-    Full,
+    Full(Full),
     /// It was sent, and nobody knows what became of it.
     Broken,
 }
@@ -116,7 +116,7 @@ impl Links {
         let peer = self.peer(id);
         let take = |whose: &Whose<'_>| peer.flights.take(whose.principal, whose.several);
         let flight = whose.map(take).transpose();
-        let flight = flight.map_err(|_| NoAnswer::Full)?;
+        let flight = flight.map_err(NoAnswer::Full)?;
         loop {
             let kept = peer.idle.lock().pop();
             let is_kept = kept.is_some();

@@ -47,7 +47,7 @@ use nodes::Nodes;
 use outposts::{Comer, Outposts, headers};
 use parking_lot::Mutex;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt, io,
     net::SocketAddr,
     sync::{
@@ -80,6 +80,8 @@ pub struct Cluster {
     listener: Mutex<Option<TcpListener>>,
     /// Who has sessions that their ids say another has.
     moved: Mutex<HashMap<String, String>>,
+    /// Ids that replicas of ours have made, as was found out once.
+    proven: Mutex<HashSet<Box<str>>>,
     draining: AtomicBool,
     /// Fires when others have been told that it is there, or that was tried in vain.
     told: CancellationToken,
@@ -179,6 +181,7 @@ impl Cluster {
             since: since.map_or(0, |since| since.as_secs()),
             listener: Mutex::new(Some(parts.listener)),
             moved: Mutex::default(),
+            proven: Mutex::default(),
             draining: AtomicBool::new(false),
             told: CancellationToken::new(),
             lost: AtomicU64::new(0),
@@ -296,7 +299,17 @@ impl Cluster {
 
     /// The replica that opened a session; none where no replica of ours did.
     pub(crate) fn first_owner<'a>(&self, session: &'a str) -> Option<&'a str> {
+        if self.proven.lock().contains(session) {
+            return keys::named(session);
+        }
         let owner = self.keys.owner(session);
+        if owner.is_some() {
+            let mut proven = self.proven.lock();
+            if proven.len() >= limits::PROVEN {
+                proven.clear();
+            }
+            proven.insert(session.into());
+        }
         // Ids of a gateway that was alone are no attempt at anything, and one line says it.
         if owner.is_none() && is_to_be_told(&self.forged) {
             tracing::warn!("a session id was not made by this cluster: it is refused");

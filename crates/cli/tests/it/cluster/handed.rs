@@ -124,6 +124,8 @@ async fn nobody_fills_the_way_to_another_replica_for_others() {
     for _ in 0..ALL / 8 {
         let reply = calls.join_next().await.unwrap().unwrap();
         assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE, "{reply:?}");
+        let said = reply.message()["error"]["message"].to_string();
+        assert!(said.contains("yours are 512"), "{said}");
     }
     let reply = bob.post(ping()).await;
     assert_eq!(reply.status, StatusCode::OK, "{reply:?}");

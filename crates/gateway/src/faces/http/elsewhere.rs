@@ -143,7 +143,7 @@ pub(super) async fn come_back(
     match asked {
         Ok(answer) if answer.status() == StatusCode::MISDIRECTED_REQUEST => None,
         Ok(answer) => Some(handed_back(face, answer, admission, cluster.gone(replica))),
-        Err(NoAnswer::Full) => Some(reply::not_now(handed.id().as_ref())),
+        Err(NoAnswer::Full(full)) => Some(reply::full(&full, handed.id().as_ref())),
         Err(NoAnswer::Broken) => Some(handed.is_unknown()),
         Err(NoAnswer::Refused | NoAnswer::Unreachable) => None,
     }
@@ -181,7 +181,9 @@ pub(super) async fn answer(
                     let gone = cluster.gone(&owner);
                     return Some(handed_back(face, answer, admission, gone));
                 }
-                Err(NoAnswer::Full) => return Some(reply::not_now(handed.id().as_ref())),
+                Err(NoAnswer::Full(full)) => {
+                    return Some(reply::full(&full, handed.id().as_ref()));
+                }
                 Err(NoAnswer::Broken) => return Some(handed.is_unknown()),
                 Err(NoAnswer::Refused | NoAnswer::Unreachable) => {}
             }
