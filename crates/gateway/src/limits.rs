@@ -285,6 +285,8 @@ pub const WAY_AGAIN: Duration = Duration::from_secs(30);
 pub const LINK_CONNECT: Duration = Duration::from_secs(2);
 /// How long an idle connection between replicas is kept open by whoever was connected to.
 pub const LINK_IDLE: Duration = Duration::from_secs(60);
+/// How long we keep one that is not used: less, so that it is not closed while a request leaves.
+pub const LINK_KEPT: Duration = Duration::from_secs(45);
 /// An answer of another replica that is taken whole before it is handed on.
 pub const FORWARDED_WHOLE: u64 = 64 * 1024;
 /// Bytes of the file with the cluster's keys.

@@ -35,7 +35,8 @@ pub(crate) struct Links {
 
 /// One other replica.
 struct Peer {
-    idle: Mutex<Vec<Line>>,
+    /// Since when each has not been used.
+    idle: Mutex<Vec<(Instant, Line)>>,
     flights: Arc<Quota>,
     /// Since when NATS is the only way to it.
     over_nats: Mutex<Option<Instant>>,
@@ -101,7 +102,8 @@ impl Links {
         let mut peers = self.peers.lock();
         peers.retain(|id, _| is_there(id));
         for peer in peers.values() {
-            peer.idle.lock().retain_mut(Line::is_ready);
+            let mut idle = peer.idle.lock();
+            idle.retain_mut(|(since, line)| is_fresh(*since) && line.is_ready());
         }
     }
 
@@ -118,15 +120,14 @@ impl Links {
         let flight = whose.map(take).transpose();
         let flight = flight.map_err(NoAnswer::Full)?;
         loop {
-            let kept = peer.idle.lock().pop();
-            let is_kept = kept.is_some();
+            let (kept_since, kept) = peer.idle.lock().pop().unzip();
             let mut line = match kept {
                 Some(line) => line,
                 // Boxed: it is seldom, and large.
                 None => Box::pin(self.connect(id, node, &peer)).await?,
             };
-            // The other end has closed it.
-            if is_kept && !line.is_ready() {
+            // The other end has closed it, or may just be about to.
+            if kept_since.is_some_and(|since| !(is_fresh(since) && line.is_ready())) {
                 continue;
             }
             match line.ask(request).await {
@@ -140,7 +141,7 @@ impl Links {
                     return Ok(answered(status, headers, body));
                 }
                 Err(_) if line.has_written() => return Err(NoAnswer::Broken),
-                Err(_) if is_kept => {}
+                Err(_) if kept_since.is_some() => {}
                 Err(_) => return Err(NoAnswer::Unreachable),
             }
         }
@@ -194,6 +195,11 @@ impl Links {
         };
         timeout(limits::LINK_CONNECT, shaking).await.ok()?
     }
+}
+
+/// Whether the other end keeps a connection that has not been used since then.
+fn is_fresh(since: Instant) -> bool {
+    since.elapsed() < limits::LINK_KEPT
 }
 
 /// A connection to a replica that is the one that it should be.
@@ -251,6 +257,11 @@ impl UnderWay {
         Box::pin(stream::unfold(Some(self), async |under_way| {
             let mut under_way = under_way?;
             match under_way.line.chunk().await {
+                // Nobody may ask whether there is more of what has said its length.
+                Ok(Some(piece)) if under_way.line.is_ended() => {
+                    under_way.keep();
+                    Some((Ok(piece), None))
+                }
                 Ok(Some(piece)) => Some((Ok(piece), Some(under_way))),
                 Ok(None) => {
                     under_way.keep();
@@ -267,7 +278,7 @@ impl UnderWay {
         let mut idle = peer.idle.lock();
         if line.is_complete() && idle.len() < limits::LINKS_IDLE {
             line.rest();
-            idle.push(line);
+            idle.push((Instant::now(), line));
         }
     }
 }

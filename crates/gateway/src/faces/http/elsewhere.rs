@@ -142,7 +142,11 @@ pub(super) async fn come_back(
     };
     match asked {
         Ok(answer) if answer.status() == StatusCode::MISDIRECTED_REQUEST => None,
-        Ok(answer) => Some(handed_back(face, answer, admission, cluster.gone(replica))),
+        Ok(answer) => {
+            let gone = cluster.gone(replica);
+            // To its end, as long as there is time: nobody can come back for the rest.
+            Some(handed_back(answer, admission, gone))
+        }
         Err(NoAnswer::Full(full)) => Some(reply::full(&full, handed.id().as_ref())),
         Err(NoAnswer::Broken) => Some(handed.is_unknown()),
         Err(NoAnswer::Refused | NoAnswer::Unreachable) => None,
@@ -178,8 +182,15 @@ pub(super) async fn answer(
             match asked {
                 Ok(answer) if answer.status() == StatusCode::MISDIRECTED_REQUEST => {}
                 Ok(answer) => {
-                    let gone = cluster.gone(&owner);
-                    return Some(handed_back(face, answer, admission, gone));
+                    let (gone, ending) = (cluster.gone(&owner), face.over.clone());
+                    // The rest of it is to be had at another replica.
+                    let over = async move {
+                        tokio::select! {
+                            () = gone => {}
+                            () = ending.cancelled() => {}
+                        }
+                    };
+                    return Some(handed_back(answer, admission, over));
                 }
                 Err(NoAnswer::Full(full)) => {
                     return Some(reply::full(&full, handed.id().as_ref()));
@@ -266,10 +277,12 @@ impl<'a> Asks<'a> {
     ) -> Result<Result<Response<Answered>, NoAnswer>, Response<Body>> {
         let mut asking = pin!(self.cluster.ask(replica, &self.whose, request));
         // Watching all that may end it costs more than most calls take.
-        tokio::select! {
-            biased;
-            asked = &mut asking => return Ok(asked),
-            () = self.clock.limit(limits::NODES_LOOK) => {}
+        if !self.face.shutdown.is_cancelled() {
+            tokio::select! {
+                biased;
+                asked = &mut asking => return Ok(asked),
+                () = self.clock.limit(limits::NODES_LOOK) => {}
+            }
         }
         tokio::select! {
             biased;
@@ -285,11 +298,13 @@ impl<'a> Asks<'a> {
 impl Handed<'_> {
     /// This gateway ends before the other one's answer is there.
     fn is_cut_off(&self) -> Response<Body> {
-        let Some(id) = self.id() else {
-            return reply::not_now(None);
-        };
         let error = CallError::gateway_ended().to_error();
-        reply::error(StatusCode::OK, &error, Some(&id))
+        match self.id() {
+            Some(id) => reply::error(StatusCode::OK, &error, Some(&id)),
+            // Several in one, or what nobody waits for: it may have been carried out.
+            None if *self.verb == Verb::POST => reply::error(StatusCode::BAD_GATEWAY, &error, None),
+            None => reply::not_now(None),
+        }
     }
 
     fn request<'b>(&'b self, besides: &'b [(HeaderName, HeaderValue)]) -> Option<Asked<'b>> {
@@ -320,7 +335,6 @@ impl Handed<'_> {
 
 /// Another replica's answer, for as long as its reader may read it.
 fn handed_back(
-    face: &Face,
     answer: Response<Answered>,
     admission: &Admission,
     gone: impl Future<Output = ()> + Send + 'static,
@@ -332,13 +346,11 @@ fn handed_back(
     let body = match body {
         Answered::Whole(bytes) => Body::from(Payload::from(bytes)),
         Answered::Comes(coming) => {
-            let (admission, ending) = (admission.clone(), face.over.clone());
+            let admission = admission.clone();
             let over = async move {
                 tokio::select! {
                     _ = admission.withdrawn() => {}
                     () = gone => {}
-                    // The rest of it is to be had at another replica.
-                    () = ending.cancelled() => {}
                 }
             };
             Body::Stream(Box::pin(coming.take_until(Box::pin(over))))

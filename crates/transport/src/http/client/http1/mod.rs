@@ -130,14 +130,16 @@ impl<S: tokio::io::AsyncRead + AsyncWrite + Unpin> Connection<S> {
     ) -> Poll<Result<Option<Head>, Fault>> {
         loop {
             let slices = rest.slices(&self.out);
-            let Some((slices, count)) = slices else {
-                ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-                return Poll::Ready(Ok(None));
-            };
             let stream = Pin::new(&mut self.stream);
-            let written = match count {
-                1 => stream.poll_write(context, &slices[0]),
-                _ => stream.poll_write_vectored(context, &slices[..count]),
+            let written = match slices {
+                // What is encrypted may not have left yet.
+                None => match stream.poll_flush(context) {
+                    Poll::Ready(Ok(())) => return Poll::Ready(Ok(None)),
+                    Poll::Ready(Err(fault)) => Poll::Ready(Err(fault)),
+                    Poll::Pending => Poll::Pending,
+                },
+                Some((slices, 1)) => stream.poll_write(context, &slices[0]),
+                Some((slices, count)) => stream.poll_write_vectored(context, &slices[..count]),
             };
             match written {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(Fault::Closed)),
