@@ -5,7 +5,7 @@ use crate::paths;
 use anyhow::{Context, Result};
 use std::{
     fs,
-    io::{Read as _, Seek as _, Write as _},
+    io::{Seek as _, Write as _},
     path::PathBuf,
     time::Instant,
 };
@@ -69,8 +69,7 @@ impl Tally {
             .open(&self.page)
             .context(PAGE)?;
         page.lock().context(PAGE)?;
-        let mut text = String::new();
-        page.read_to_string(&mut text).context(PAGE)?;
+        let text = std::io::read_to_string(&page).context(PAGE)?;
         let text = with_row(&text, &before, &self.row);
         page.rewind()?;
         page.set_len(0)?;
