@@ -48,11 +48,7 @@ async fn wrong_tokens_are_counted_over_all_replicas() {
     let path = file.write("good", format!("{GOOD}\n"));
     private(&path);
     let token = ["--token-file", path.to_str().unwrap()];
-    for name in ["r0", "r1"] {
-        fleet.certify(&fleet.folder.clone(), name).await;
-        let replica = fleet.replica(name, &token).await;
-        fleet.replicas.push(replica);
-    }
+    fleet.grow(2, &token).await;
     let [one, other] = &fleet.replicas[..] else {
         unreachable!("there are two")
     };

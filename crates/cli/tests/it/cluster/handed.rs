@@ -21,12 +21,7 @@ fn sleeping(id: usize) -> String {
 async fn guarded(count: usize) -> Fleet {
     let mut fleet = Fleet::on(Nats::one().await, 0).await;
     fleet.has_tokens = true;
-    for number in 0..count {
-        let name = format!("r{number}");
-        fleet.certify(&fleet.folder.clone(), &name).await;
-        let replica = fleet.replica(&name, &[]).await;
-        fleet.replicas.push(replica);
-    }
+    fleet.grow(count, &[]).await;
     fleet
 }
 

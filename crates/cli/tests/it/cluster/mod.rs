@@ -86,15 +86,19 @@ impl Fleet {
             _server: server,
             world,
         };
-        for number in 0..count {
-            fleet
-                .certify(&fleet.folder.clone(), &format!("r{number}"))
-                .await;
-            let replica = fleet.replica(&format!("r{number}"), &[]).await;
-            fleet.replicas.push(replica);
-        }
+        fleet.grow(count, &[]).await;
         fleet.until_all_are_known().await;
         fleet
+    }
+
+    /// So many replicas more, each with a certificate of its own: `r0` is the first.
+    async fn grow(&mut self, count: usize, more: &[&str]) {
+        for _ in 0..count {
+            let name = format!("r{}", self.replicas.len());
+            self.certify(&self.folder, &name).await;
+            let replica = self.replica(&name, more).await;
+            self.replicas.push(replica);
+        }
     }
 
     /// Makes a certificate in a folder with an authority.

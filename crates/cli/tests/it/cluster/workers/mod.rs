@@ -31,12 +31,7 @@ impl Fleet {
     async fn of_workers(replicas: usize, entry: Value) -> Self {
         let mut fleet = Self::on(Nats::one().await, 0).await;
         fleet.servers = servers([("notes", entry)]);
-        for number in 0..replicas {
-            let name = format!("r{number}");
-            fleet.certify(&fleet.folder.clone(), &name).await;
-            let replica = fleet.replica(&name, &[]).await;
-            fleet.replicas.push(replica);
-        }
+        fleet.grow(replicas, &[]).await;
         fleet
     }
 
